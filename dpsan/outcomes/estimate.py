@@ -31,8 +31,9 @@ from dpsan.text.numerals import number
 
 MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""
-MISFIT: Final = 1.1
-"""Largest mean deviance of texts that the stated settings wrote."""
+MISFIT: Final = (1.1, 30_000, 0.1)
+"""Largest mean deviance of texts that the stated settings wrote, up to so many words, and the power
+of their number with which it grows: many words tell more of what the prior does not know."""
 _BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.3))
 _CLEAR: Final = 50.0
 """Scales of a group beside all groups: the usual ones, and those where single words differ less;
@@ -252,6 +253,12 @@ def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = 
 def _scales(row: int, column: int) -> Scales:
     """Return the scales of a cell of the grid that is searched; (0, 0) has the usual ones."""
     return 2 ** (row / 2), 0.1 * 2.0**column, 0.0
+
+
+def most_misfit(words: int) -> float:
+    """Return the largest misfit of so many words that the stated settings wrote."""
+    limit, least, power = MISFIT
+    return float(limit * max(1.0, words / least) ** power)
 
 
 def first_fit(channel: Channel, counts: Floats) -> Fit:

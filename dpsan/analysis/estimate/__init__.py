@@ -76,7 +76,7 @@ class Estimate:
         first = estimate.first_fit(channel, np.sum(self._groups, axis=0))
         self.misfit = first.misfit
         """Mean deviance of the counts of outputs."""
-        wrong = self.misfit > estimate.MISFIT
+        wrong = self.misfit > estimate.most_misfit(sum(sizes))
         refuse(wrong, "these texts were not written by these settings", f"misfit {self.misfit:.1f}")
         self._whole = estimate.best_fit(first, lambda share: tell("all groups", 0.5 * share))
 
@@ -253,7 +253,8 @@ def shown(found: Mapping[str, Any]) -> Shown:
         Section(("group", "words that it uses more"), [*words.items()]),
         Section(("group", "words"), [*found["groups"].items()]),
     ]
-    misfit = f"misfit {found['misfit']:.2f}, at most {estimate.MISFIT}"
+    most_misfit = estimate.most_misfit(sum(found["groups"].values()))
+    misfit = f"misfit {found['misfit']:.2f}, at most {most_misfit:.2f}"
     return Shown(_ABOUT, parts, f"The texts fit these settings ({misfit}).", good=True)
 
 
