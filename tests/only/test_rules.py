@@ -30,6 +30,7 @@ CASES = [
         "asthma gout angina eczema KX19 ZPL",
     ),
     ("It is for Wexford County Council here.", "Wexford County"),
+    ("Policy AX/889/22B is for the SpR, and the Passcode for HHJ Case.", "AX 889 22B Case"),
     ("The car B-MW 4411 is at ///index.home.raft here.", "B MW 4411 index home raft"),
     ("Bo & Mae came with Ines & Bath again.", "Bo Mae Ines Bath"),
     ("We saw Pebble Jones in the morning, and then Dev had gone.", "Pebble Jones Dev"),
