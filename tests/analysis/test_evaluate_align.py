@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import embed, make_embeddings
+from support import cases, embed, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
@@ -184,13 +184,11 @@ def test_a_person_is_hidden_where_no_word_about_them_is_read(tmp_path):
         locate(path, two_texts())
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('{"spans":[]}', "spans of 1 records, and there are more"),
-        ('{"spans":[]}\n{"no":1}\n', ":2: not an object with a list of spans"),
-        ('{"spans":[]}\n{"spans":[{"start":5,"end":30}]}\n', ":2: record 2: a span ends after"),
-    ],
+@cases(
+    "text message",
+    ('{"spans":[]}', "spans of 1 records, and there are more"),
+    ('{"spans":[]}\n{"no":1}\n', ":2: not an object with a list of spans"),
+    ('{"spans":[]}\n{"spans":[{"start":5,"end":30}]}\n', ":2: record 2: a span ends after"),
 )
 def test_mistakes_name_file_and_line(tmp_path, text, message):
     path = tmp_path / "spans.jsonl"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from read_back import Page
+from support import cases
 
 from dpsan.analysis.pages.sections import page
 from dpsan.analysis.report import read_audit
@@ -170,18 +171,16 @@ def lines(audits):
     return (audits / "1.jsonl").read_bytes().splitlines(keepends=True)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows: [*rows[:5], b'{"type":"wo\n', *rows[6:]], ":6: damaged audit row: not JSON"),
-        (lambda rows: [*rows[:-1], rows[-1][:-9]], ":1509: damaged audit row: not JSON"),
-        (lambda rows: rows[1:], ":1: not an audit of dpsan (see rewrite --audit)"),
-        (lambda rows: rows[:7] + rows[8:], ":1504: damaged audit row: the words before it do not"),
-        (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a row behind the totals"),
-        (lambda rows: [rows[0], b'{"type":"secret"}\n'], ":2: damaged audit row: unknown type"),
-        (lambda rows: [rows[0], b"[1]\n"], ":2: damaged audit row"),
-        (lambda rows: [], ": not an audit: empty"),
-    ],
+@cases(
+    "change message",
+    (lambda rows: [*rows[:5], b'{"type":"wo\n', *rows[6:]], ":6: damaged audit row: not JSON"),
+    (lambda rows: [*rows[:-1], rows[-1][:-9]], ":1509: damaged audit row: not JSON"),
+    (lambda rows: rows[1:], ":1: not an audit of dpsan (see rewrite --audit)"),
+    (lambda rows: rows[:7] + rows[8:], ":1504: damaged audit row: the words before it do not"),
+    (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a row behind the totals"),
+    (lambda rows: [rows[0], b'{"type":"secret"}\n'], ":2: damaged audit row: unknown type"),
+    (lambda rows: [rows[0], b"[1]\n"], ":2: damaged audit row"),
+    (lambda rows: [], ": not an audit: empty"),
 )
 def test_damage_names_file_and_line(audits, tmp_path, change, message):
     bad = tmp_path / "bad.jsonl"

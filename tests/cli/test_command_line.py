@@ -5,19 +5,18 @@ import re
 import shlex
 
 import pytest
+from support import cases
 
 from dpsan import __version__
 from dpsan.cli.app import COMMANDS
 from dpsan.cli.output import DROPPED
 
 
-@pytest.mark.parametrize(
-    ("arguments", "env", "epsilon"),
-    [
-        ([], {"DPSAN_EPSILON": "6"}, 6),
-        (["-e", "7"], {"DPSAN_EPSILON": "6"}, 7),
-        (["-e", "7"], {"DPSAN_JOBS": "1"}, 7),
-    ],
+@cases(
+    "arguments env epsilon",
+    ([], {"DPSAN_EPSILON": "6"}, 6),
+    (["-e", "7"], {"DPSAN_EPSILON": "6"}, 7),
+    (["-e", "7"], {"DPSAN_JOBS": "1"}, 7),
 )
 def test_flag_then_environment(dpsan, folder, arguments, env, epsilon):
     (folder / "dpsan.toml").write_text("[rewrite]\nepsilon = 1\n")  # no file is looked for
@@ -78,9 +77,7 @@ def test_numbers_by_value_take_the_epsilon_of_the_environment(dpsan):
     assert b"epsilon 6" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"), [("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", "")]
-)
+@cases("name hint", ("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", ""))
 def test_an_unknown_variable_is_refused(dpsan, folder, name, hint):
     command = ("rewrite", "-E", "two.txt", "-m", "laplace", "-e", "5")
     done = dpsan(*command, cwd=folder, stdin=b"here\n", env={name: "3"})
@@ -111,16 +108,14 @@ def test_version_and_no_arguments(dpsan):
     assert b"Usage" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("dpsan rewr", ["rewrite"]),
-        ("dpsan rewrite -m tldp-paper-g", ["tldp-paper-g", "tldp-paper-g-weighted"]),
-        ("dpsan mechanisms uni", ["uniform"]),
-        ("dpsan rewrite --case v", ["vocabulary"]),
-        ("dpsan rewrite --mechan", ["--mechanism"]),
-        ("dpsan rewrite -m nothing", []),
-    ],
+@cases(
+    "line offered",
+    ("dpsan rewr", ["rewrite"]),
+    ("dpsan rewrite -m tldp-paper-g", ["tldp-paper-g", "tldp-paper-g-weighted"]),
+    ("dpsan mechanisms uni", ["uniform"]),
+    ("dpsan rewrite --case v", ["vocabulary"]),
+    ("dpsan rewrite --mechan", ["--mechanism"]),
+    ("dpsan rewrite -m nothing", []),
 )
 def test_shell_completion(dpsan, line, offered):
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
@@ -161,9 +156,11 @@ def test_help_shows_the_everyday_options_and_help_all_all(dpsan, name):
         other.make_context(words[1], arguments)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [(["-e", ".5"], True), (["-e", "1"], False), (["-e", ".5", "--only", "names"], False)],
+@cases(
+    "options told",
+    (["-e", ".5"], True),
+    (["-e", "1"], False),
+    (["-e", ".5", "--only", "names"], False),
 )
 def test_a_nearly_random_output_is_named(dpsan, options, told):
     """With --only most words pass, so nothing is random."""

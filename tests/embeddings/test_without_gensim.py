@@ -1,16 +1,14 @@
 """A Python for which there is no gensim: all but training and pickles of vectors works."""
 
-import pytest
+from support import cases
 
 
-@pytest.mark.parametrize(
-    ("command", "status", "told"),
-    [
-        ("rewrite -q -e 8 -E own.vec text.txt", 0, ""),
-        ("rewrite -q --only names text.txt", 0, ""),
-        ("train -q --words 100 text.txt -o own.npz", 2, "train needs gensim"),
-        ("index --unsafe-pickle own.kv", 1, "a pickle of vectors needs gensim"),
-    ],
+@cases(
+    "command status told",
+    ("rewrite -q -e 8 -E own.vec text.txt", 0, ""),
+    ("rewrite -q --only names text.txt", 0, ""),
+    ("train -q --words 100 text.txt -o own.npz", 2, "train needs gensim"),
+    ("index --unsafe-pickle own.kv", 1, "a pickle of vectors needs gensim"),
 )
 def test_commands(dpsan, tmp_path, command, status, told):
     (tmp_path / "gensim").mkdir()

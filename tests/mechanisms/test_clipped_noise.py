@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 from scipy.special import ndtr
-from support import fits, make_embeddings
+from support import cases, fits, make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.clipped_laplace import ClippedLaplace
@@ -101,12 +101,10 @@ def test_classical_holds_in_its_domain_with_more_noise_than_needed():
             getattr(ClassicalGaussian(1.0001, 1e-6), call)(space)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "ratio", "error"),
-    [
-        (20.0, 1e-6, 161.1, 0.1),
-        *((at, delta, 1, 5e-3) for at, delta in ((8.42, 1e-5), (8.78, 1e-6), (9.62, 1e-9))),
-    ],
+@cases(
+    "epsilon delta ratio error",
+    (20.0, 1e-6, 161.1, 0.1),
+    *((at, delta, 1, 5e-3) for at, delta in ((8.42, 1e-5), (8.78, 1e-6), (9.62, 1e-9))),
 )
 def test_true_delta_of_the_paper_over_the_claim(epsilon, delta, ratio, error):
     guarantee = GaussianPaper(epsilon, delta).guarantee(laws.line_space(LINE))
@@ -130,12 +128,10 @@ def test_noise_of_the_paper(epsilon):
     assert ClippedLaplace(epsilon).noise_scale(space) < 0.1 * 48.99 / epsilon
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "cdf"),
-    [
-        (GaussianPaper(3.0, 0.01, 1.0), lambda x: ndtr(x * 1.5 / math.sqrt(2 * math.log(125)))),
-        (ClippedLaplacePaper(3.0, 1.0), lambda x: laws.laplace_cdf(x, 2 / 3)),
-    ],
+@cases(
+    "mechanism cdf",
+    (GaussianPaper(3.0, 0.01, 1.0), lambda x: ndtr(x * 1.5 / math.sqrt(2 * math.log(125)))),
+    (ClippedLaplacePaper(3.0, 1.0), lambda x: laws.laplace_cdf(x, 2 / 3)),
 )
 def test_the_nearest_unclipped_word(mechanism, cdf):
     """Words beyond C = 1 start at C, and are reached where they are."""

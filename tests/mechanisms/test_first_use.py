@@ -2,8 +2,7 @@
 
 from contextlib import contextmanager
 
-import pytest
-from support import make_embeddings
+from support import cases, make_embeddings
 
 from dpsan.mechanisms.registry import MECHANISMS
 from dpsan.space.diameters import smallest_distance
@@ -24,21 +23,19 @@ def watched():
     return space, shown
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "expected"),
-    [
-        ("knn-response", {}, {"comparing numbers of outputs", "finding near words"}),
-        ("custext", {}, {"grouping similar words"}),
-        ("clusant", {}, {"grouping similar words"}),
-        ("geodesic", {"k": 1}, {"finding near words", "joining near words"}),
-        ("geodesic", {"edges": "rank"}, {"finding near words", "ranking near words"}),
-        ("diffractor", {}, {"finding near words", "putting words in order"}),
-        ("exponential", {}, {"comparing words far out"}),
-        ("clipped-laplace", {}, {"comparing words far out"}),
-        ("mahalanobis", {}, {"comparing words far out", "moving words"}),
-        ("tldp", {}, {"finding directions of variance", "moving words"}),
-        ("pte", {"dimensions": 2}, {"comparing distances of all words"}),
-    ],
+@cases(
+    "name parameters expected",
+    ("knn-response", {}, {"comparing numbers of outputs", "finding near words"}),
+    ("custext", {}, {"grouping similar words"}),
+    ("clusant", {}, {"grouping similar words"}),
+    ("geodesic", {"k": 1}, {"finding near words", "joining near words"}),
+    ("geodesic", {"edges": "rank"}, {"finding near words", "ranking near words"}),
+    ("diffractor", {}, {"finding near words", "putting words in order"}),
+    ("exponential", {}, {"comparing words far out"}),
+    ("clipped-laplace", {}, {"comparing words far out"}),
+    ("mahalanobis", {}, {"comparing words far out", "moving words"}),
+    ("tldp", {}, {"finding directions of variance", "moving words"}),
+    ("pte", {"dimensions": 2}, {"comparing distances of all words"}),
 )
 def test_tables_show_how_much_is_done(name, parameters, expected):
     space, shown = watched()

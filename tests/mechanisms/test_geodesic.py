@@ -7,7 +7,7 @@ import pytest
 from line_laws import space_of
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, shortest_path
-from support import make_embeddings
+from support import cases, make_embeddings
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.geodesic import Geodesic, neighbour_graph
@@ -53,9 +53,7 @@ def test_components_are_joined_by_their_closest_pair(edges):
     assert not graph[:10, 20:].any()
 
 
-@pytest.mark.parametrize(
-    ("edges", "cap"), [("hop", 2), ("hop", 4), ("hop", 0), ("rank", 7), ("rank", 0)]
-)
+@cases("edges cap", ("hop", 2), ("hop", 4), ("hop", 0), ("rank", 7), ("rank", 0))
 def test_lengths_against_all_pairs(edges, cap):
     space = clusters()
     paths = Geodesic(1.0, k=3, edges=edges, cap=cap).metric(space)

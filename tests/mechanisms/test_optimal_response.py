@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from common import cosine_bound
 from scipy.optimize import linprog
-from support import largest_ratio, make_embeddings, streams
+from support import cases, largest_ratio, make_embeddings, streams
 
 from dpsan import Sanitizer
 from dpsan.embeddings import bundled
@@ -221,13 +221,11 @@ SOLVE = """if True:
 GOLDEN = "6fe34e546481d6eac3e97eef56e5b7e736e9d84a1ace75d5d1dbd5879d287294"
 
 
-@pytest.mark.parametrize(
+@cases(
     "variables",
-    [
-        {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OPENBLAS_CORETYPE": "Prescott"},
-        {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"},
-    ],
+    {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+    {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OPENBLAS_CORETYPE": "Prescott"},
+    {"NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR"},
 )
 def test_the_base_is_the_same_to_the_last_integer(variables, monkeypatch):
     """Whatever the number of threads, the BLAS kernel and the vector instructions."""

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from support import ROOT, make_embeddings
+from support import ROOT, cases, make_embeddings
 
 from dpsan import Sanitizer
 from dpsan.errors import UnprovedError, UsageError
@@ -98,27 +98,25 @@ def test_calibration_takes_its_word_only_where_that_is_asked_for():
         calibrate(Draft(MECHANISMS["custext"]), space, Target.EPSILON_LDP, 2.0, claims=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "told"),
-    [
-        (OWN, "absent.py:Mine", "absent.py: no such file"),
-        (OWN, "own.py:Nope", "own.py: no class 'Nope' (classes: Mine)"),
-        ("x = 1", "own.py:Nope", "own.py: no class 'Nope' (it defines no class)"),
-        (OWN, "own.py:KRR", "KRR needs another name (dpsan has one of that name)"),
-        (OWN, "own.py:Guarantee", "own.py: Guarantee is no subclass of Mechanism"),
-        (
-            "\nimport no_such_thing",
-            "own.py:Mine",
-            "own.py:2: cannot import: ModuleNotFoundError: No module named 'no_such_thing'",
-        ),
-        (
-            "x = (",
-            "own.py:Mine",
-            "own.py:1: cannot import: SyntaxError: '(' was never closed (own.py, line 1)",
-        ),
-        ("raise ValueError('secret')", "own.py:Mine", "own.py:1: cannot import: ValueError"),
-        ("import sys\nsys.exit(3)", "own.py:Mine", "own.py:2: cannot import: SystemExit"),
-    ],
+@cases(
+    "text name told",
+    (OWN, "absent.py:Mine", "absent.py: no such file"),
+    (OWN, "own.py:Nope", "own.py: no class 'Nope' (classes: Mine)"),
+    ("x = 1", "own.py:Nope", "own.py: no class 'Nope' (it defines no class)"),
+    (OWN, "own.py:KRR", "KRR needs another name (dpsan has one of that name)"),
+    (OWN, "own.py:Guarantee", "own.py: Guarantee is no subclass of Mechanism"),
+    (
+        "\nimport no_such_thing",
+        "own.py:Mine",
+        "own.py:2: cannot import: ModuleNotFoundError: No module named 'no_such_thing'",
+    ),
+    (
+        "x = (",
+        "own.py:Mine",
+        "own.py:1: cannot import: SyntaxError: '(' was never closed (own.py, line 1)",
+    ),
+    ("raise ValueError('secret')", "own.py:Mine", "own.py:1: cannot import: ValueError"),
+    ("import sys\nsys.exit(3)", "own.py:Mine", "own.py:2: cannot import: SystemExit"),
 )
 def test_errors_are_one_line(dpsan, folder, text, name, told):
     (folder / "own.py").write_text(text)

@@ -6,7 +6,7 @@ import runpy
 
 import numpy as np
 import pytest
-from support import ROOT, make_embeddings
+from support import ROOT, cases, make_embeddings
 
 from dpsan import Sanitizer, list_mechanisms, register
 from dpsan.analysis.compare.comparison import Request, compare
@@ -114,21 +114,19 @@ def wrong(**attributes):
     return type("Wrong", (Toy,), attributes)
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        (wrong(name="krr"), "needs another name"),
-        (wrong(name="My Own"), "needs another name"),
-        (wrong(name=""), "needs the class attribute name"),
-        (wrong(summary=""), "needs the class attribute summary"),
-        (wrong(family="tables"), "family is one of point, table, tensor"),
-        (wrong(epsilon_unit="bits"), "epsilon_unit is 1/distance or nats"),
-        (wrong(status=Status.PROVED), "cannot be PROVED"),
-        (wrong(status="claimed"), "cannot be claimed"),
-        (dict, "takes a subclass of Mechanism"),
-        (Toy(1.0), "takes a subclass of Mechanism"),
-        (type("Empty", (Mechanism,), {"name": "empty"}), "has no guarantee and no table"),
-    ],
+@cases(
+    "kind message",
+    (wrong(name="krr"), "needs another name"),
+    (wrong(name="My Own"), "needs another name"),
+    (wrong(name=""), "needs the class attribute name"),
+    (wrong(summary=""), "needs the class attribute summary"),
+    (wrong(family="tables"), "family is one of point, table, tensor"),
+    (wrong(epsilon_unit="bits"), "epsilon_unit is 1/distance or nats"),
+    (wrong(status=Status.PROVED), "cannot be PROVED"),
+    (wrong(status="claimed"), "cannot be claimed"),
+    (dict, "takes a subclass of Mechanism"),
+    (Toy(1.0), "takes a subclass of Mechanism"),
+    (type("Empty", (Mechanism,), {"name": "empty"}), "has no guarantee and no table"),
 )
 def test_wrong_classes(kind, message):
     with pytest.raises(UsageError, match=message):

@@ -4,7 +4,7 @@ import line_laws as laws
 import numpy as np
 import pytest
 from scipy import optimize, stats
-from support import ALPHA, make_embeddings, streams
+from support import ALPHA, cases, make_embeddings, streams
 
 from dpsan.mechanisms.trlaplace import TrLaplace
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
@@ -74,9 +74,7 @@ def test_one_dimension_is_geng(epsilon):
     assert bound == pytest.approx(np.log1p(np.expm1(epsilon) / 2e-5) / epsilon, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("d", "truncated", "spherical"), [(50, 20.0, 14.28), (100, 28.28, 20.10), (300, 49.0, 34.7)]
-)
+@cases("d truncated spherical", (50, 20.0, 14.28), (100, 28.28, 20.10), (300, 49.0, 34.7))
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
 def test_reference_noise(d, truncated, spherical, epsilon):
     """C = 1, delta 1e-6: truncation does not help once it is sound."""

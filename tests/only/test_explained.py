@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support import cases
 
 TEXT = "Mr. Case met Grace on Monday, version 3: an old Zxqvar."
 
@@ -19,13 +20,11 @@ def tokens(dpsan):
     return found
 
 
-@pytest.mark.parametrize(
-    ("token", "word_class", "group", "rule"),
-    [
-        ("Case", "names", "surname", "title 1"),
-        ("Grace", "names", "given_f", "sure"),
-        ("Zxqvar", "names", "surname", "unknown"),
-    ],
+@cases(
+    "token word_class group rule",
+    ("Case", "names", "surname", "title 1"),
+    ("Grace", "names", "given_f", "sure"),
+    ("Zxqvar", "names", "surname", "unknown"),
 )
 def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group, rule):
     row = tokens[token]
@@ -34,15 +33,13 @@ def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group
     assert row["why"]
 
 
-@pytest.mark.parametrize(
-    ("token", "passes"),
-    [
-        ("Mr", "list titles"),
-        ("met", "list vocabulary"),
-        ("on", "list function words"),
-        ("3", "rule counted"),
-        ("Monday", "class dates is not chosen"),
-    ],
+@cases(
+    "token passes",
+    ("Mr", "list titles"),
+    ("met", "list vocabulary"),
+    ("on", "list function words"),
+    ("3", "rule counted"),
+    ("Monday", "class dates is not chosen"),
 )
 def test_a_token_that_passes_names_its_list_or_rule(tokens, token, passes):
     assert tokens[token]["passes"] == passes

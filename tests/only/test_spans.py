@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support import cases
 
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
@@ -23,27 +24,25 @@ def groups(text, spans, only="spans"):
     return {word: reason and reason[0] for word, reason in pairs}
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "wanted"),
-    [
-        ("PERSON", "Zqxorp Blarg", {"Zqxorp": "given_x", "Blarg": "surname"}),
-        ("names", "plain", {"plain": "surname"}),
-        ("PERSON", "Peru", {"Peru": "surname"}),
-        ("PERSON", "Mary Young", {"Mary": "given_f", "Young": "surname"}),
-        ("PERSON", "Mr. Ludwig van Word", {"Mr": None, "van": None, "Word": "surname"}),
-        ("PERSON", "Van Inc", {"Van": "given_x", "Inc": "surname"}),
-        ("PERSON", "J. Word", {"J": "initial", "Word": "surname"}),
-        ("given", "table", {"table": "given_x"}),
-        ("LAST_NAME", "table", {"table": "surname"}),
-        ("GPE", "Peru table", {"Peru": "country", "table": "city"}),
-        ("city", "Peru", {"Peru": "city"}),
-        ("ORG", "Table Ltd", {"Table": "ao", "Ltd": None}),
-        ("ILLNESS", "wumps", {"wumps": "ill"}),
-        ("medicine", "wumps", {"wumps": "medicine"}),
-        ("DATE_TIME", "may 2021", {"may": "month", "2021": "year"}),
-        ("EMAIL", "a.b@example.com", {"a.b@example.com": "email"}),
-        ("", "plain Mary", {"plain": "surname", "Mary": "given_f"}),
-    ],
+@cases(
+    "kind text wanted",
+    ("PERSON", "Zqxorp Blarg", {"Zqxorp": "given_x", "Blarg": "surname"}),
+    ("names", "plain", {"plain": "surname"}),
+    ("PERSON", "Peru", {"Peru": "surname"}),
+    ("PERSON", "Mary Young", {"Mary": "given_f", "Young": "surname"}),
+    ("PERSON", "Mr. Ludwig van Word", {"Mr": None, "van": None, "Word": "surname"}),
+    ("PERSON", "Van Inc", {"Van": "given_x", "Inc": "surname"}),
+    ("PERSON", "J. Word", {"J": "initial", "Word": "surname"}),
+    ("given", "table", {"table": "given_x"}),
+    ("LAST_NAME", "table", {"table": "surname"}),
+    ("GPE", "Peru table", {"Peru": "country", "table": "city"}),
+    ("city", "Peru", {"Peru": "city"}),
+    ("ORG", "Table Ltd", {"Table": "ao", "Ltd": None}),
+    ("ILLNESS", "wumps", {"wumps": "ill"}),
+    ("medicine", "wumps", {"wumps": "medicine"}),
+    ("DATE_TIME", "may 2021", {"may": "month", "2021": "year"}),
+    ("EMAIL", "a.b@example.com", {"a.b@example.com": "email"}),
+    ("", "plain Mary", {"plain": "surname", "Mary": "given_f"}),
 )
 def test_a_word_is_drawn_from_the_group_of_its_type(kind, text, wanted):
     found = groups(text, [(0, len(text), kind)])

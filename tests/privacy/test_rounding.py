@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import gammaincinv, ndtri
-from support import make_embeddings
+from support import cases, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
@@ -37,9 +37,7 @@ def noise_of(kind, m, d, generator):
             return direction * generator.gamma(d, 1 / epsilon, (m, 1))
 
 
-@pytest.mark.parametrize(
-    "kind", [GaussianCoordinates(0.8), LaplaceCoordinates(0.5), SphericalLaplace(3.0)]
-)
+@cases("kind", GaussianCoordinates(0.8), LaplaceCoordinates(0.5), SphericalLaplace(3.0))
 @pytest.mark.parametrize(("d", "offset"), [(1, 0.0), (5, 0.0), (2, 0.4)])
 def test_rounding_made_a_billion_times_larger_stays_below_the_bound(kind, d, offset, monkeypatch):
     """Every coordinate errs by a relative 2^-20: some words change, and no more than the bound."""

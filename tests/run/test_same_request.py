@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from support import cases
 
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.run.same_request import NAME, RequestFile
@@ -125,17 +126,15 @@ def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
         made(cache="other", a=1).check([output])
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
-    [
-        b"{}\n",
-        b'{"output":1}\n',
-        b"none\n",
-        b"[1]\n",
-        b'{"epsilon":8}\n',
-        b'{"epsilon":8.0,"key":1}',
-        b"\xff",
-    ],
+    b"{}\n",
+    b'{"output":1}\n',
+    b"none\n",
+    b"[1]\n",
+    b'{"epsilon":8}\n',
+    b'{"epsilon":8.0,"key":1}',
+    b"\xff",
 )
 def test_a_damaged_file_is_refused_in_one_line(made, tmp_path, data):
     (tmp_path / "out").mkdir()

@@ -15,7 +15,7 @@ import pytest
 from analysis.test_certificate_file import lines_of, sealed, written
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, fits, largest_ratio, make_embeddings, marked
+from support import ROOT, cases, fits, largest_ratio, make_embeddings, marked
 
 from dpsan.analysis.verify import program
 from dpsan.analysis.verify import verdict as verifying
@@ -65,9 +65,11 @@ def test_words_that_pass_in_a_row_are_copied_at_once(pieces, seed, at):
     assert bundled(at).sanitize(texts, key).lines == alone
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "epsilon"),
-    [("optimal-response", 4.0), ("knn-response", 8.0), ("optimal-response", 12.0)],
+@cases(
+    "mechanism epsilon",
+    ("optimal-response", 4.0),
+    ("knn-response", 8.0),
+    ("optimal-response", 12.0),
 )
 def test_classes_beside_other_words_cost_no_more_than_epsilon(own, epsilon, mechanism):
     """A group is one more input: its words have one row, and no ratio is above e^epsilon."""

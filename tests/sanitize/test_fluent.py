@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from support import cut_long, make_embeddings
+from support import cases, cut_long, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.setting import read_run
@@ -101,19 +101,17 @@ def test_kept_words_and_spans_stay(fluent):
     assert line.endswith(TEXTS[0][10:])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"epsilon": 6.0}, "7 or more"),
-        ({"mechanism": "laplace", "allow_unproved": True}, "not for laplace"),
-        ({"only": "names"}, "only takes no fluent"),
-        ({"consistent": "record"}, "not equal ones alike"),
-        ({"vocab_size": 5000}, "language model of this vocabulary"),
-        ({"embeddings": make_embeddings()}, "language model of this vocabulary"),
-        ({"language_model": __file__}, "no language model"),
-        ({"language_model": "absent.npz"}, "absent.npz"),
-        ({"fluent": False, "language_model": __file__}, "for fluent output"),
-    ],
+@cases(
+    "options message",
+    ({"epsilon": 6.0}, "7 or more"),
+    ({"mechanism": "laplace", "allow_unproved": True}, "not for laplace"),
+    ({"only": "names"}, "only takes no fluent"),
+    ({"consistent": "record"}, "not equal ones alike"),
+    ({"vocab_size": 5000}, "language model of this vocabulary"),
+    ({"embeddings": make_embeddings()}, "language model of this vocabulary"),
+    ({"language_model": __file__}, "no language model"),
+    ({"language_model": "absent.npz"}, "absent.npz"),
+    ({"fluent": False, "language_model": __file__}, "for fluent output"),
 )
 def test_what_cannot_be_decoded_is_refused(options, message):
     with pytest.raises(DpsanError, match=message):

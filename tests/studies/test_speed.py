@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 import speed
-from support import ROOT
+from support import ROOT, cases
 
 from dpsan.errors import UsageError
 
@@ -49,14 +49,12 @@ def test_figures(cache, tmp_path, monkeypatch, capsys):
     assert not os.listdir(tmp_path)  # the synthetic vectors and their cache are gone
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("--synthetic 20", "--synthetic must be N,D"),
-        ("--synthetic 1,3", "--synthetic must be N,D"),
-        ("-m laplac", r"did you mean 'laplace'\?"),
-        ("-p k", "NAME=VALUE"),
-    ],
+@cases(
+    "arguments message",
+    ("--synthetic 20", "--synthetic must be N,D"),
+    ("--synthetic 1,3", "--synthetic must be N,D"),
+    ("-m laplac", r"did you mean 'laplace'\?"),
+    ("-p k", "NAME=VALUE"),
 )
 def test_wrong_use(arguments, message):
     with pytest.raises(UsageError, match=message):
