@@ -30,8 +30,7 @@ def folder(tmp_path_factory):
 
 
 def shown(dpsan, folder, *arguments):
-    done = dpsan("preview", "-q", *arguments, "notes.txt", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = dpsan("preview", "-q", *arguments, "notes.txt", cwd=folder, status=0)
     return done.stdout.decode()
 
 

@@ -53,8 +53,7 @@ def test_sums(audits):
 
 
 def test_command(audits, dpsan):
-    done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits)
-    assert done.returncode == 0
+    done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits, status=0)
     said = b" ".join(done.stdout.split())
     assert b"drawn 1,503 99.87 % unknown, drawn as one input 2 0.13 %" in said
     assert b"epsilon per record, 5/50/95 %/largest 6 / 6 / 6 / 6 " in said
@@ -65,8 +64,7 @@ def test_command(audits, dpsan):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     done = dpsan("report", "--html", "r.html", "1.jsonl", cwd=audits)
     assert (done.returncode, done.stderr) == (1, b"dpsan: r.html: exists (--force replaces it)\n")
-    done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits)
-    assert done.returncode == 1
+    done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits, status=1)
     assert done.stderr == b"dpsan: nothing.jsonl: no such file\ndpsan: 1 of 2 files failed\n"
     # A WEAK guarantee says a long sentence.
     shown = dpsan("report", "2.jsonl", "1.jsonl", cwd=audits).stdout.decode()

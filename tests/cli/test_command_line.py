@@ -21,8 +21,7 @@ from dpsan.cli.output import DROPPED
 def test_flag_then_environment(dpsan, folder, arguments, env, epsilon):
     (folder / "dpsan.toml").write_text("[rewrite]\nepsilon = 1\n")  # no file is looked for
     command = ["rewrite", *arguments, "-E", "two.txt", "-m", "laplace", "-a", "a.jsonl"]
-    done = dpsan(*command, cwd=folder, stdin=b"here\n", env={"HOME": str(folder), **env})
-    assert done.returncode == 0, done.stderr
+    dpsan(*command, cwd=folder, stdin=b"here\n", env={"HOME": str(folder), **env}, status=0)
     rows = (folder / "a.jsonl").read_bytes().splitlines()
     assert json.loads(rows[0])["epsilon"] == epsilon
 
@@ -70,8 +69,7 @@ def test_numbers_by_value_take_the_epsilon_of_the_environment(dpsan):
     given = ("rewrite", "--only", "numbers", "--numbers", "value", "--dry-run")
     assert dpsan(*given, stdin=b"12 trees\n", env=UNUSED).returncode == 2  # it needs a ledger
     free = {name: value for name, value in UNUSED.items() if name != "DPSAN_BUDGET"}
-    done = dpsan(*given, stdin=b"12 trees\n", env=free)
-    assert done.returncode == 0, done.stderr
+    done = dpsan(*given, stdin=b"12 trees\n", env=free, status=0)
     ignored = b"no use for DPSAN_MECHANISM and DPSAN_VOCAB_SIZE and DPSAN_CASE: ignored"
     assert ignored in done.stderr
     assert b"epsilon 6" in done.stderr
@@ -96,8 +94,7 @@ def test_what_was_dropped_says_what_to_type_instead(dpsan, name):
 
 
 def test_a_variable_of_an_option_that_was_dropped_says_what_to_type_instead(dpsan):
-    done = dpsan("mechanisms", env={"DPSAN_PROGRESS": "on"})
-    assert done.returncode == 2
+    done = dpsan("mechanisms", env={"DPSAN_PROGRESS": "on"}, status=2)
     assert done.stderr.decode().endswith(f"({DROPPED['--progress']})\n")
 
 
@@ -177,11 +174,9 @@ def test_a_misspelt_command_is_pointed_to_the_near_one(folder, dpsan):
 def test_index_takes_embeddings_as_every_other_command(folder, dpsan):
     named = dpsan("index", "--json", "two.txt", cwd=folder)
     for arguments, env in ((["-E", "two.txt"], {}), ([], {"DPSAN_EMBEDDINGS": "two.txt"})):
-        done = dpsan("index", "--json", *arguments, cwd=folder, env=env)
-        assert done.returncode == 0, done.stderr
+        done = dpsan("index", "--json", *arguments, cwd=folder, env=env, status=0)
         assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
-    listed = dpsan("index", "--check", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"})
-    assert listed.returncode == 0
+    dpsan("index", "--check", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"}, status=0)
 
 
 @pytest.mark.parametrize("option", ["--keep", "--only", "--class", "--public"])

@@ -24,14 +24,12 @@ def test_a_vocabulary_is_trained_and_used(dpsan, tmp_path, language):
     (tmp_path / "public.txt").write_text(page * 20 + " ".join(mixed) + "\n", encoding="utf-8")
     (tmp_path / "letter.txt").write_text(page + "Maria Qzx\n", encoding="utf-8")
     trained = ("train", "-q", "--words", "600", "--least", "2", "--epochs", "1", "public.txt")
-    done = dpsan(*trained, "-o", "own.npz", "--json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr.decode()
+    done = dpsan(*trained, "-o", "own.npz", "--json", cwd=tmp_path, status=0)
     assert json.loads(done.stdout)["known"] > 0.5
     spelled = set(load(tmp_path / "own.npz").index_to_key)
     assert {each.lower() for each in LETTERS[language].split()} <= spelled
     run = ("rewrite", "-e", "8", "-E", "own.npz", "--public", f"function-{language}", "letter.txt")
-    done = dpsan(*run, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr.decode()
+    done = dpsan(*run, cwd=tmp_path, status=0)
     assert b"public words" in done.stderr
     out = done.stdout.decode()
     assert out.count("\n") == page.count("\n") + 1

@@ -16,7 +16,6 @@ def test_commands(dpsan, tmp_path, command, status, told):
     (tmp_path / "text.txt").write_text("Maria is in Paris.\n" * 3)
     (tmp_path / "own.kv").write_bytes(b"\x80\x04N.")
     (tmp_path / "own.vec").write_text("".join(f"w{i} 1 {i}\n" for i in range(50)))
-    done = dpsan(*command.split(), cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)})
-    assert done.returncode == status, done.stderr
+    done = dpsan(*command.split(), cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, status=status)
     assert told.encode() in done.stderr
     assert b"Traceback" not in done.stderr

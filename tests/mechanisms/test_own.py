@@ -121,8 +121,7 @@ def test_calibration_takes_its_word_only_where_that_is_asked_for():
 def test_errors_are_one_line(dpsan, folder, text, name, told):
     (folder / "own.py").write_text(text)
     arguments = ("rewrite", "-q", "-e", "2", "-E", "words.txt", "--allow-unproved")
-    done = dpsan(*arguments, "-m", name, stdin=b"red\n", cwd=folder)
-    assert done.returncode == 2
+    done = dpsan(*arguments, "-m", name, stdin=b"red\n", cwd=folder, status=2)
     said = done.stderr.decode().removeprefix("this is no sanitized text\n")
     assert said == f"dpsan: {told}\n"
     assert b"secret" not in done.stderr + done.stdout
@@ -201,8 +200,7 @@ def test_other_commands_take_it(dpsan, folder):
     done = dpsan("calibrate", *own, "--epsilon-ldp", "2", cwd=folder)
     assert b"dpsan rewrite -m own.py:Mine -e 2 " in done.stdout
     compared = ("compare", *own, "-m", "krr", "--epsilon-ldp", "2", "--seeds", "2")
-    done = dpsan(*compared, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = dpsan(*compared, cwd=folder, status=0)
     told = " ".join(done.stdout.decode().split())
     assert "mine: third party, not reviewed; its LDP epsilon is certified for the" in told
     rows = json.loads(dpsan(*compared, "--json", cwd=folder).stdout)["rows"]

@@ -9,8 +9,7 @@ TEXT = "Mr. Case met Grace on Monday, version 3: an old Zxqvar."
 
 
 def explained(dpsan, *arguments, text=b""):
-    done = dpsan("explain", "--json", "--only", *arguments, stdin=text)
-    assert done.returncode == 0, done.stderr
+    done = dpsan("explain", "--json", "--only", *arguments, stdin=text, status=0)
     return [{row["token"]: row for row in tokens} for tokens in json.loads(done.stdout)]
 
 
@@ -68,6 +67,5 @@ def test_the_table_shows_the_same(dpsan):
 
 
 def test_standard_input_that_is_no_text_is_named_by_line(dpsan):
-    done = dpsan("explain", "--only", "names", "-", stdin=b"Grace\n\xff\n")
-    assert done.returncode == 2
+    done = dpsan("explain", "--only", "names", "-", stdin=b"Grace\n\xff\n", status=2)
     assert done.stderr == b"dpsan: standard input:2: not UTF-8\n"

@@ -299,8 +299,7 @@ def folder_of_run(tmp_path_factory, written):
 @pytest.fixture
 def run(dpsan, folder_of_run):
     def run(command, status=0):
-        done = dpsan(*command.split(), cwd=folder_of_run)
-        assert done.returncode == status, done.stderr
+        done = dpsan(*command.split(), cwd=folder_of_run, status=status)
         return (done.stdout if status == 0 else done.stderr).decode()
 
     return run

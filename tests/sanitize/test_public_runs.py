@@ -154,8 +154,7 @@ def test_commands(dpsan, tmp_path):
     free = ("--public", "free.txt")
 
     def run(*arguments, status=0):
-        done = dpsan(*arguments, cwd=tmp_path)
-        assert done.returncode == status, done.stderr
+        done = dpsan(*arguments, cwd=tmp_path, status=status)
         return done.stdout.decode() + done.stderr.decode()
 
     outputs, audits = [], []
