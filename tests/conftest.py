@@ -157,7 +157,7 @@ def dpsan(
     It is a Python of its own on a cluster, with variables that Python reads when it starts, and
     with other arguments of ``subprocess.run``; so is each worker.  ``longest``: bytes of the
     largest record that it reads; default the program's own.  ``closed``: standard streams that it
-    begins without.
+    begins without.  ``status``: the exit status that it must have.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -168,23 +168,27 @@ def dpsan(
         cwd: Path | None = None,
         longest: int | None = None,
         closed: Sequence[int] = (),
+        status: int | None = None,
         **more: object,
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
         if not (own or more or "--engine" in arguments):
             folder = cwd or Path.cwd()
-            return fork_server.run(arguments, stdin, folder, environment, None, longest, closed)
-        program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
-        return subprocess.run(
-            [sys.executable, *program, *arguments],
-            input=stdin,
-            capture_output=True,
-            timeout=600,
-            env=environment,
-            cwd=cwd,
-            **more,
-        )
+            done = fork_server.run(arguments, stdin, folder, environment, None, longest, closed)
+        else:
+            program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
+            done = subprocess.run(
+                [sys.executable, *program, *arguments],
+                input=stdin,
+                capture_output=True,
+                timeout=600,
+                env=environment,
+                cwd=cwd,
+                **more,
+            )
+        assert status in (None, done.returncode), done.stderr
+        return done
 
     return run
 

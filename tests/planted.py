@@ -195,7 +195,7 @@ HIDDEN = {
     ),
     "blocks 64 apart share": (response, placed(lambda r, b, at: (r, b % 64 << 32 | at, 1)), _FAR),
     "one stream for the words of a block": (response, placed(lambda r, b, at: (r, b, 1)), _FREE),
-    "a neighbour's draw": (response, looking_back, _FAR),
+    "a neighbour's draw": (response, looking_back, "non-interference"),
     "nine tenths of the noise": (_laplace, scaled(0.9), "noise"),
     "nine tenths of it are added": (_laplace, point_sampler(LessNoise), "projection"),
     "the projection sees the input": (_laplace, point_sampler(LooksAtTheInput), "projection"),

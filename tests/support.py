@@ -144,6 +144,11 @@ def skip_without_extra(stderr: str) -> None:
         need_extra(extra)
 
 
+def cases(names: str, *rows: Any, ids: Any = None) -> pytest.MarkDecorator:
+    """Run a test for each row of a table, whose columns are the arguments of these names."""
+    return pytest.mark.parametrize(",".join(names.split()), rows, ids=ids)
+
+
 def marked(mark: str, values: Iterable[Any], *chosen: Any) -> list[Any]:
     """Return values as parameters, where those that are chosen have a mark."""
     values, marks = [*values], getattr(pytest.mark, mark)

@@ -103,8 +103,7 @@ def test_the_measure_sees_a_vocabulary_without_classes():
 def test_two_hundred_sentences_about_gay_neighbours(dpsan):
     """Through the program: near sets are what it draws from."""
     text = "My gay neighbour reads a book.\n" * 200
-    done = dpsan("rewrite", "-q", "-e", "8", "--seed", "neighbours", stdin=text.encode())
-    assert done.returncode == 0
+    done = dpsan("rewrite", "-q", "-e", "8", "--seed", "neighbours", stdin=text.encode(), status=0)
     groups = named("identity/*.txt")
     second = [re.findall(r"[\w'-]+", line)[1].lower() for line in done.stdout.decode().splitlines()]
     assert len(second) == 200

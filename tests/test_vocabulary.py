@@ -9,7 +9,7 @@ import sys
 import faiss
 import numpy as np
 import pytest
-from support import ROOT
+from support import ROOT, cases
 
 from dpsan import load_embeddings
 from dpsan.embeddings.bundled import load_bundled
@@ -154,15 +154,13 @@ def test_no_hub(english, nearest):
     assert share[worst] <= HUB_SHARE, english.index_to_key[worst]
 
 
-@pytest.mark.parametrize(
-    ("script", "arguments", "status", "shown"),
-    [
-        ("build.py", ["--help"], 0, "usage"),
-        ("build.py", ["--quick"], 2, "--out"),  # it does not replace the shipped vocabulary
-        ("classes.py", ["--help"], 0, "usage"),
-        ("measure.py", ["--help"], 0, "bias"),
-        ("spell.py", ["--help"], 0, "usage"),
-    ],
+@cases(
+    "script arguments status shown",
+    ("build.py", ["--help"], 0, "usage"),
+    ("build.py", ["--quick"], 2, "--out"),  # it does not replace the shipped vocabulary
+    ("classes.py", ["--help"], 0, "usage"),
+    ("measure.py", ["--help"], 0, "bias"),
+    ("spell.py", ["--help"], 0, "usage"),
 )
 def test_the_scripts_start(script, arguments, status, shown, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [script, *arguments])

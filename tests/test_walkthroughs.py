@@ -4,7 +4,7 @@ import re
 
 import pytest
 import traces
-from support import ROOT
+from support import ROOT, cases
 
 PAGE = (ROOT / "docs" / "walkthroughs.md").read_text()
 WRITTEN = {
@@ -58,14 +58,11 @@ def test_a_line_that_must_fail_is_seen(transcript):
     assert transcript("! false\n").returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "more"), [("trace", ["-f", "jsonl", "-k", "**", "--except", "type"]), ("log", [])]
-)
+@cases("kind more", ("trace", ["-f", "jsonl", "-k", "**", "--except", "type"]), ("log", []))
 def test_of_a_trace_and_a_log_people_change_and_nothing_else(kind, more, dpsan):
     """Issue 58: all lines parse, every name, login and address is another, no other text is."""
     text = traces.written(kind)
-    done = dpsan("rewrite", "-q", "--only", "people", *more, stdin=text.encode())
-    assert done.returncode == 0, done.stderr
+    done = dpsan("rewrite", "-q", "--only", "people", *more, stdin=text.encode(), status=0)
     counts = traces.counted(kind, done.stdout.decode())
     assert {what.split()[1] for what in counts} == {"replaced"}
     places = re.findall(r"[{](?:name|email|login|ip)[}]", repr(traces.records(kind, 200)))

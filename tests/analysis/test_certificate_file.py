@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 import pytest
-from support import ROOT, make_embeddings
+from support import ROOT, cases, make_embeddings
 
 from dpsan.analysis.verify import certificate_file as certificates
 from dpsan.analysis.verify.verdict import Verdict, verify
@@ -196,9 +196,7 @@ def test_a_name_that_stands_there_twice_is_rejected(before, files, tmp_path):
     assert "a key stands there twice" in reason
 
 
-@pytest.mark.parametrize(
-    "public", [[*range(20)], [0, 0], [20], [-1], ["0"], [True], {"0": 0}, "0"], ids=str
-)
+@cases("public", [*range(20)], [0, 0], [20], [-1], ["0"], [True], {"0": 0}, "0", ids=str)
 def test_public_words_are_rows_and_never_all_of_them(public, files):
     """With every word public any epsilon was PROVED for 20 words and any other string."""
     lines = lines_of(files / "knn-response")
@@ -236,8 +234,7 @@ def test_the_same_run_writes_the_same_certificate(dpsan, tmp_path):
         ("f", "v", "3"),
     ):
         more = ("-e", epsilon, "-E", f"{words}.txt", "--certificate", name)
-        done = dpsan(*run, *more, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        dpsan(*run, *more, cwd=tmp_path, status=0)
         assert checked(tmp_path / name)[1] is None
     first, again, *others = ((tmp_path / name).read_bytes() for name in "cdef")
     assert first == again

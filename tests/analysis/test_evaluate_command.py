@@ -4,7 +4,7 @@ import sys
 
 import pytest
 from read_back import Page
-from support import need_extra, skip_without_extra
+from support import cases, need_extra, skip_without_extra
 
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.cli import app
@@ -153,24 +153,22 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     assert SECRET in table
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["o.txt", "twice.txt"], 1, "twice.txt: 240 records where o.txt has 120"),
-        (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (columns: label, body)"),
-        (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (columns: "),
-        (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
-        (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
-        (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
-        (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
-        (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "--audit excludes"),
-        (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
-        (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
-        (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),
-        # Told before any work: the embeddings and texts are missing too.
-        (["--language-model", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
-        (["--html", "v.txt", "-E", "none", "x", "y"], 1, "v.txt: exists"),
-    ],
+@cases(
+    "arguments status message",
+    (["o.txt", "twice.txt"], 1, "twice.txt: 240 records where o.txt has 120"),
+    (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (columns: label, body)"),
+    (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (columns: "),
+    (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
+    (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no label 'x'"),
+    (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
+    (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
+    (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "--audit excludes"),
+    (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
+    (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
+    (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),
+    # Told before any work: the embeddings and texts are missing too.
+    (["--language-model", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
+    (["--html", "v.txt", "-E", "none", "x", "y"], 1, "v.txt: exists"),
 )
 def test_mistakes(dpsan, folder, arguments, status, message):
     own = () if "-E" in arguments else ("-E", "v.txt")

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from read_back import Page
+from support import cases
 
 from dpsan.analysis.pages.sections import odds, page, plain_meaning
 from dpsan.analysis.preview import Level, Preview
@@ -29,8 +30,7 @@ def folder(tmp_path_factory):
 
 
 def shown(dpsan, folder, *arguments):
-    done = dpsan("preview", "-q", *arguments, "notes.txt", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = dpsan("preview", "-q", *arguments, "notes.txt", cwd=folder, status=0)
     return done.stdout.decode()
 
 
@@ -131,15 +131,13 @@ def test_a_bound_is_never_rounded_down(epsilon):
     assert "but for a delta of 1e-6" in plain_meaning(epsilon, delta=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("linked", "read", "lengths", "fails"),
-    [
-        (4, 50, [3, 9], [True, True, True]),
-        (4, 50, [3, 3], [False, False, True]),
-        (0, 4, [64, 9], [False, False, False]),
-        (0, 4, [65, 9], [True, True, False]),
-        (None, 4, [1], [True, True, False]),
-    ],
+@cases(
+    "linked read lengths fails",
+    (4, 50, [3, 9], [True, True, True]),
+    (4, 50, [3, 3], [False, False, True]),
+    (0, 4, [64, 9], [False, False, False]),
+    (0, 4, [65, 9], [True, True, False]),
+    (None, 4, [1], [True, True, False]),
 )
 def test_the_three_tests(linked, read, lengths, fails):
     none = Share(0, 0)
@@ -153,10 +151,7 @@ def test_the_three_tests(linked, read, lengths, fails):
     assert found.conclusion() in page("preview", [said(found)])
 
 
-@pytest.mark.parametrize(
-    "given",
-    [{}, {"public": "function"}, {"classes": "sensitive"}, {"classes": "names,health"}],
-)
+@cases("given", {}, {"public": "function"}, {"classes": "sensitive"}, {"classes": "names,health"})
 @pytest.mark.parametrize("mechanism", ["optimal-response", "knn-response"])
 def test_the_likeliest_inputs_are_those_of_all_distributions(mechanism, given):
     """Near sets give what a sweep over the distributions of all words gives."""

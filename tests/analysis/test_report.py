@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from read_back import Page
+from support import cases
 
 from dpsan.analysis.pages.sections import page
 from dpsan.analysis.report import read_audit
@@ -52,8 +53,7 @@ def test_sums(audits):
 
 
 def test_command(audits, dpsan):
-    done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits)
-    assert done.returncode == 0
+    done = dpsan("report", "1.jsonl", "2.jsonl", cwd=audits, status=0)
     said = b" ".join(done.stdout.split())
     assert b"drawn 1,503 99.87 % unknown, drawn as one input 2 0.13 %" in said
     assert b"epsilon per record, 5/50/95 %/largest 6 / 6 / 6 / 6 " in said
@@ -64,8 +64,7 @@ def test_command(audits, dpsan):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     done = dpsan("report", "--html", "r.html", "1.jsonl", cwd=audits)
     assert (done.returncode, done.stderr) == (1, b"dpsan: r.html: exists (--force replaces it)\n")
-    done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits)
-    assert done.returncode == 1
+    done = dpsan("report", "nothing.jsonl", "3.jsonl", cwd=audits, status=1)
     assert done.stderr == b"dpsan: nothing.jsonl: no such file\ndpsan: 1 of 2 files failed\n"
     # A WEAK guarantee says a long sentence.
     shown = dpsan("report", "2.jsonl", "1.jsonl", cwd=audits).stdout.decode()
@@ -170,18 +169,16 @@ def lines(audits):
     return (audits / "1.jsonl").read_bytes().splitlines(keepends=True)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows: [*rows[:5], b'{"type":"wo\n', *rows[6:]], ":6: damaged audit row: not JSON"),
-        (lambda rows: [*rows[:-1], rows[-1][:-9]], ":1509: damaged audit row: not JSON"),
-        (lambda rows: rows[1:], ":1: not an audit of dpsan (see rewrite --audit)"),
-        (lambda rows: rows[:7] + rows[8:], ":1504: damaged audit row: the words before it do not"),
-        (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a row behind the totals"),
-        (lambda rows: [rows[0], b'{"type":"secret"}\n'], ":2: damaged audit row: unknown type"),
-        (lambda rows: [rows[0], b"[1]\n"], ":2: damaged audit row"),
-        (lambda rows: [], ": not an audit: empty"),
-    ],
+@cases(
+    "change message",
+    (lambda rows: [*rows[:5], b'{"type":"wo\n', *rows[6:]], ":6: damaged audit row: not JSON"),
+    (lambda rows: [*rows[:-1], rows[-1][:-9]], ":1509: damaged audit row: not JSON"),
+    (lambda rows: rows[1:], ":1: not an audit of dpsan (see rewrite --audit)"),
+    (lambda rows: rows[:7] + rows[8:], ":1504: damaged audit row: the words before it do not"),
+    (lambda rows: [*rows, rows[3]], ":1510: damaged audit row: a row behind the totals"),
+    (lambda rows: [rows[0], b'{"type":"secret"}\n'], ":2: damaged audit row: unknown type"),
+    (lambda rows: [rows[0], b"[1]\n"], ":2: damaged audit row"),
+    (lambda rows: [], ": not an audit: empty"),
 )
 def test_damage_names_file_and_line(audits, tmp_path, change, message):
     bad = tmp_path / "bad.jsonl"

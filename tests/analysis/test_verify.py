@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from planted import BROKEN, DRAWS, line_space, make, planted
 from scipy import stats
-from support import ROOT, marked, share_of_event, some_mutants
+from support import ROOT, cases, marked, share_of_event, some_mutants
 
 from dpsan.analysis.verify.base import unknown_words
 from dpsan.analysis.verify.configuration import exposures
@@ -99,9 +99,7 @@ def test_clopper_pearson():
         assert error == pytest.approx(0.01, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("draws", "largest"), [(1_000, 5.6), (10_000, 7.9), (100_000, 10.2), (1_000_000, 12.5)]
-)
+@cases("draws largest", (1_000, 5.6), (10_000, 7.9), (100_000, 10.2), (1_000_000, 12.5))
 def test_largest_value_that_draws_can_show(draws, largest):
     """Golden numbers at confidence 99 %."""
     found = epsilon_lower((draws, draws), (0, draws), 0.0, 0.05)
@@ -178,15 +176,13 @@ def test_issue_13_a_verdict_is_about_the_whole_configuration(setting):
             assert [each.option for each in found.configuration] == [only.option]
 
 
-@pytest.mark.parametrize(
-    ("listed", "text", "tokenizer"),
-    [
-        # The list has it with something invisible, so that it is no token as it stands there.
-        ("word3\u200b", "word1 word3", "unicode"),
-        ("\u200bword3", "word1 word3", "unicode"),
-        ("WORD3\u200b", "word1 word3", "unicode"),
-        ("'s", "word1's", "ptb"),  # a word, but only after another word
-    ],
+@cases(
+    "listed text tokenizer",
+    # The list has it with something invisible, so that it is no token as it stands there.
+    ("word3\u200b", "word1 word3", "unicode"),
+    ("\u200bword3", "word1 word3", "unicode"),
+    ("WORD3\u200b", "word1 word3", "unicode"),
+    ("'s", "word1's", "ptb"),  # a word, but only after another word
 )
 def test_a_word_kept_in_another_spelling_is_exposed(listed, text, tokenizer):
     sanitizer = make("krr", 1.0, keep=[listed], tokenizer=tokenizer)
@@ -299,9 +295,7 @@ def test_the_command_says_all(command):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("setting", "stated"), [(("--keep", "list"), False), (("--numbers", "value"), True)]
-)
+@cases("setting stated", (("--keep", "list"), False), (("--numbers", "value"), True))
 def test_issue_13_the_command_names_settings_and_events(command, tmp_path, setting, stated):
     (tmp_path / "list").write_text("Maria\n")
     done = command("-e", "20", *setting)
@@ -326,13 +320,11 @@ def test_issue_13_the_command_names_settings_and_events(command, tmp_path, setti
     assert set(found["empirical"]["event"]) <= {f"w{i}" for i in range(30)}
 
 
-@pytest.mark.parametrize(
-    ("tokenizer", "said"),
-    [
-        pytest.param("ptb", "VIOLATED", marks=pytest.mark.slow),
-        ("unicode", "keep.txt:1: not one token"),
-        ("none", "unknown tokenizer"),
-    ],
+@cases(
+    "tokenizer said",
+    pytest.param("ptb", "VIOLATED", marks=pytest.mark.slow),
+    ("unicode", "keep.txt:1: not one token"),
+    ("none", "unknown tokenizer"),
 )
 def test_the_command_verifies_the_tokenizer_that_is_used(command, tmp_path, tokenizer, said):
     """Issue 16: rewrite had three and verify judged one; which words are kept depends on it."""

@@ -8,7 +8,6 @@ from checks.projection import projection
 from checks.repeats import repeats
 from checks.shapes import shapes
 from checks.sharing import sharing
-from checks.stated import stated
 from checks.statement import statement
 from checks.strings import strings
 from checks.unchanged import unchanged
@@ -20,7 +19,6 @@ CHECKS = {
     "classes": classes,
     "integers": integers,
     "projection": projection,
-    "stated distribution": stated,
     "non-interference": interference,
     "repeated outputs": repeats,
     "shape": shapes,

@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from planted import hidden, many_words, response
+from planted import many_words, response
 from support import embed, marked, some_mutants
 
 from checks.classes import classes
@@ -67,10 +67,6 @@ def test_a_long_line_with_draws_of_its_own_is_found(monkeypatch):
 
     monkeypatch.setattr(Rewriter, "_drawn", drawn)
     assert_found(strings(response(8.0, many_words())), "above 1 MiB")
-
-
-def test_a_word_that_is_drawn_by_its_neighbour_is_found():
-    assert_found(interference(hidden("a neighbour's draw")[0]), "words changed")
 
 
 def test_quotes_and_escapes_of_the_old_text_are_found(monkeypatch):

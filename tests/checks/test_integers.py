@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from broken_programs import after
 from planted import many_words, response
-from support import make_embeddings
+from support import cases, make_embeddings
 
 from checks.integers import Chosen, integers
 from dpsan import Sanitizer
@@ -88,16 +88,14 @@ def test_the_first_and_last_integers_are_tried_densely():
     assert integers(one, ROWS)
 
 
-@pytest.mark.parametrize(
-    ("rows", "told", "change"),
-    [
-        (ROWS, "", lambda ids, out: np.where(ids == 50, 0, out)),
-        (ROWS, "", lambda ids, out: np.where((out == 7) & (ids < 2000), 8, out)),
-        (ROWS, "", lambda ids, out: np.where(ids == 2000, np.maximum(out, 1), out)),
-        # A word that is not tried at first copies itself, or gives another one.
-        (np.arange(5), "word1234", lambda ids, out: np.where(ids == 1234, 1234, out)),
-        (np.arange(5), "word1234", lambda ids, out: np.where(ids == 1234, 77, out)),
-    ],
+@cases(
+    "rows told change",
+    (ROWS, "", lambda ids, out: np.where(ids == 50, 0, out)),
+    (ROWS, "", lambda ids, out: np.where((out == 7) & (ids < 2000), 8, out)),
+    (ROWS, "", lambda ids, out: np.where(ids == 2000, np.maximum(out, 1), out)),
+    # A word that is not tried at first copies itself, or gives another one.
+    (np.arange(5), "word1234", lambda ids, out: np.where(ids == 1234, 1234, out)),
+    (np.arange(5), "word1234", lambda ids, out: np.where(ids == 1234, 77, out)),
 )
 def test_outputs_that_are_changed_afterwards_are_violated(rows, told, change):
     one = response(8.0, many_words())

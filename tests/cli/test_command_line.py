@@ -5,25 +5,23 @@ import re
 import shlex
 
 import pytest
+from support import cases
 
 from dpsan import __version__
 from dpsan.cli.app import COMMANDS
 from dpsan.cli.output import DROPPED
 
 
-@pytest.mark.parametrize(
-    ("arguments", "env", "epsilon"),
-    [
-        ([], {"DPSAN_EPSILON": "6"}, 6),
-        (["-e", "7"], {"DPSAN_EPSILON": "6"}, 7),
-        (["-e", "7"], {"DPSAN_JOBS": "1"}, 7),
-    ],
+@cases(
+    "arguments env epsilon",
+    ([], {"DPSAN_EPSILON": "6"}, 6),
+    (["-e", "7"], {"DPSAN_EPSILON": "6"}, 7),
+    (["-e", "7"], {"DPSAN_JOBS": "1"}, 7),
 )
 def test_flag_then_environment(dpsan, folder, arguments, env, epsilon):
     (folder / "dpsan.toml").write_text("[rewrite]\nepsilon = 1\n")  # no file is looked for
     command = ["rewrite", *arguments, "-E", "two.txt", "-m", "laplace", "-a", "a.jsonl"]
-    done = dpsan(*command, cwd=folder, stdin=b"here\n", env={"HOME": str(folder), **env})
-    assert done.returncode == 0, done.stderr
+    dpsan(*command, cwd=folder, stdin=b"here\n", env={"HOME": str(folder), **env}, status=0)
     rows = (folder / "a.jsonl").read_bytes().splitlines()
     assert json.loads(rows[0])["epsilon"] == epsilon
 
@@ -71,16 +69,13 @@ def test_numbers_by_value_take_the_epsilon_of_the_environment(dpsan):
     given = ("rewrite", "--only", "numbers", "--numbers", "value", "--dry-run")
     assert dpsan(*given, stdin=b"12 trees\n", env=UNUSED).returncode == 2  # it needs a ledger
     free = {name: value for name, value in UNUSED.items() if name != "DPSAN_BUDGET"}
-    done = dpsan(*given, stdin=b"12 trees\n", env=free)
-    assert done.returncode == 0, done.stderr
+    done = dpsan(*given, stdin=b"12 trees\n", env=free, status=0)
     ignored = b"no use for DPSAN_MECHANISM and DPSAN_VOCAB_SIZE and DPSAN_CASE: ignored"
     assert ignored in done.stderr
     assert b"epsilon 6" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"), [("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", "")]
-)
+@cases("name hint", ("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", ""))
 def test_an_unknown_variable_is_refused(dpsan, folder, name, hint):
     command = ("rewrite", "-E", "two.txt", "-m", "laplace", "-e", "5")
     done = dpsan(*command, cwd=folder, stdin=b"here\n", env={name: "3"})
@@ -99,8 +94,7 @@ def test_what_was_dropped_says_what_to_type_instead(dpsan, name):
 
 
 def test_a_variable_of_an_option_that_was_dropped_says_what_to_type_instead(dpsan):
-    done = dpsan("mechanisms", env={"DPSAN_PROGRESS": "on"})
-    assert done.returncode == 2
+    done = dpsan("mechanisms", env={"DPSAN_PROGRESS": "on"}, status=2)
     assert done.stderr.decode().endswith(f"({DROPPED['--progress']})\n")
 
 
@@ -111,16 +105,14 @@ def test_version_and_no_arguments(dpsan):
     assert b"Usage" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("dpsan rewr", ["rewrite"]),
-        ("dpsan rewrite -m tldp-paper-g", ["tldp-paper-g", "tldp-paper-g-weighted"]),
-        ("dpsan mechanisms uni", ["uniform"]),
-        ("dpsan rewrite --case v", ["vocabulary"]),
-        ("dpsan rewrite --mechan", ["--mechanism"]),
-        ("dpsan rewrite -m nothing", []),
-    ],
+@cases(
+    "line offered",
+    ("dpsan rewr", ["rewrite"]),
+    ("dpsan rewrite -m tldp-paper-g", ["tldp-paper-g", "tldp-paper-g-weighted"]),
+    ("dpsan mechanisms uni", ["uniform"]),
+    ("dpsan rewrite --case v", ["vocabulary"]),
+    ("dpsan rewrite --mechan", ["--mechanism"]),
+    ("dpsan rewrite -m nothing", []),
 )
 def test_shell_completion(dpsan, line, offered):
     words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
@@ -161,9 +153,11 @@ def test_help_shows_the_everyday_options_and_help_all_all(dpsan, name):
         other.make_context(words[1], arguments)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [(["-e", ".5"], True), (["-e", "1"], False), (["-e", ".5", "--only", "names"], False)],
+@cases(
+    "options told",
+    (["-e", ".5"], True),
+    (["-e", "1"], False),
+    (["-e", ".5", "--only", "names"], False),
 )
 def test_a_nearly_random_output_is_named(dpsan, options, told):
     """With --only most words pass, so nothing is random."""
@@ -180,11 +174,9 @@ def test_a_misspelt_command_is_pointed_to_the_near_one(folder, dpsan):
 def test_index_takes_embeddings_as_every_other_command(folder, dpsan):
     named = dpsan("index", "--json", "two.txt", cwd=folder)
     for arguments, env in ((["-E", "two.txt"], {}), ([], {"DPSAN_EMBEDDINGS": "two.txt"})):
-        done = dpsan("index", "--json", *arguments, cwd=folder, env=env)
-        assert done.returncode == 0, done.stderr
+        done = dpsan("index", "--json", *arguments, cwd=folder, env=env, status=0)
         assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
-    listed = dpsan("index", "--check", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"})
-    assert listed.returncode == 0
+    dpsan("index", "--check", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"}, status=0)
 
 
 @pytest.mark.parametrize("option", ["--keep", "--only", "--class", "--public"])

@@ -4,28 +4,25 @@ import fcntl
 import signal
 import termios
 
-import pytest
-from support import started, wait_for
+from support import cases, started, wait_for
 
 from dpsan.cli.rewrite_options import Completed, RewriteOptions
 
 BASE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary")
 
 
-@pytest.mark.parametrize(
-    ("output", "message"),
-    [
-        (
-            ["-o", "o.txt", "-a", "audit"],
-            b"interrupted: o.txt was not written (the same command begins again); audit is "
-            b"incomplete: remove it, or name another\n",
-        ),
-        (
-            [],
-            b"interrupted: the output is not complete (discard it before you begin again: "
-            b"two outputs tell more than one)\n",
-        ),
-    ],
+@cases(
+    "output message",
+    (
+        ["-o", "o.txt", "-a", "audit"],
+        b"interrupted: o.txt was not written (the same command begins again); audit is "
+        b"incomplete: remove it, or name another\n",
+    ),
+    (
+        [],
+        b"interrupted: the output is not complete (discard it before you begin again: "
+        b"two outputs tell more than one)\n",
+    ),
 )
 def test_issue_13_one_output(folder, env, output, message):
     with started(*BASE, *output, cwd=folder, env=env) as child:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from support import cases
 
 WATCHED = """
 import os, sys
@@ -41,17 +42,15 @@ def watched(tmp_path, env):
     return run
 
 
-@pytest.mark.parametrize(
+@cases(
     "command",
-    [
-        "rewrite --only sensitive a.txt",
-        "rewrite --only people -k text a.csv -a audit",
-        "rewrite -e 8 a.txt",
-        "rewrite -e 8 --fluent a.txt",
-        "rewrite -e 12 --class sensitive a.txt",
-        "headers a.csv",
-        "mechanisms",
-    ],
+    "rewrite --only sensitive a.txt",
+    "rewrite --only people -k text a.csv -a audit",
+    "rewrite -e 8 a.txt",
+    "rewrite -e 8 --fluent a.txt",
+    "rewrite -e 12 --class sensitive a.txt",
+    "headers a.csv",
+    "mechanisms",
 )
 def test_everyday_commands_import_nothing_heavy(watched, command):
     assert watched(*command.split())[1] == []

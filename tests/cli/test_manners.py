@@ -17,8 +17,7 @@ def test_version_and_help(dpsan):
 
 def test_numbers_are_asked_for_in_our_words(dpsan):
     for given, says in ((("-e", "abc"), "not a number"), (("-j", "1.5"), "not a whole number")):
-        done = dpsan("rewrite", *given)
-        assert done.returncode == 2
+        done = dpsan("rewrite", *given, status=2)
         assert f"): {says}" in done.stderr.decode()
     assert dpsan("rewrite", "-j", "0").stderr.endswith(b": must be >= 1\n")
 
@@ -74,8 +73,7 @@ def test_many_files_have_one_line(folder, dpsan):
 def test_bytes_that_are_no_text_are_told_of_and_not_lost_in_place(folder, dpsan):
     """--quiet hides no warning; with -i the bytes would be gone."""
     (folder / "latin.txt").write_bytes(b"here caf\xe9 there\n")
-    done = dpsan(*BASE[:-2], "-q", "-E", "two.txt", "latin.txt", cwd=folder)
-    assert done.returncode == 0
+    done = dpsan(*BASE[:-2], "-q", "-E", "two.txt", "latin.txt", cwd=folder, status=0)
     assert b"1 invalid byte sequence replaced by U+FFFD (another --encoding" in done.stderr
     done = dpsan(*BASE[:-2], "-q", "-E", "two.txt", "-i", "latin.txt", cwd=folder)
     assert (done.returncode, (folder / "latin.txt").read_bytes()) == (1, b"here caf\xe9 there\n")

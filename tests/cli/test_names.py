@@ -1,23 +1,21 @@
 """A file's name is text from outside: it can neither forge a line nor steer the terminal."""
 
-import pytest
+from support import cases
 
 from dpsan.errors import printable
 
 NAME = "e\x1b[31m\ndpsan: forged\u202e\x9b.txt"
 
 
-@pytest.mark.parametrize(
+@cases(
     "arguments",
-    [
-        ("rewrite", "-q", "-e", "8", "-m", "krr", "-E", "v.txt", f"none{NAME}"),
-        ("rewrite", "-e", "8", "-m", "krr", "-E", "v.txt", "-O", "out", f"none{NAME}", "v.txt"),
-        ("rewrite", "-e", "8", "-E", f"none{NAME}"),
-        ("rewrite", "-e", "8", "--unknown", NAME),  # an argument of the parser's
-        ("report", NAME),
-        ("index", NAME),
-        ("preview", "-e", "8", "-E", "v.txt", NAME),
-    ],
+    ("rewrite", "-q", "-e", "8", "-m", "krr", "-E", "v.txt", f"none{NAME}"),
+    ("rewrite", "-e", "8", "-m", "krr", "-E", "v.txt", "-O", "out", f"none{NAME}", "v.txt"),
+    ("rewrite", "-e", "8", "-E", f"none{NAME}"),
+    ("rewrite", "-e", "8", "--unknown", NAME),  # an argument of the parser's
+    ("report", NAME),
+    ("index", NAME),
+    ("preview", "-e", "8", "-E", "v.txt", NAME),
 )
 def test_issue_13_names_are_escaped(dpsan, tmp_path, arguments):
     (tmp_path / "v.txt").write_text("here 0 9\nthere 9 0\n")

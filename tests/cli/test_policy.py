@@ -6,7 +6,7 @@ from dataclasses import fields
 from hashlib import sha256
 
 import pytest
-from support import ROOT
+from support import ROOT, cases
 
 from dpsan.cli.policy import options_of_a_policy
 from dpsan.cli.rewrite import Rewrite
@@ -60,27 +60,25 @@ def test_files_of_a_policy_lie_beside_it(dpsan, tmp_path):
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-@pytest.mark.parametrize(
-    ("policy", "told"),
-    [
-        ('\nonyl = "people"', ":2: a policy has no 'onyl' (did you mean 'only'?)"),
-        ('only = "people', ": not TOML: "),
-        ('only = ["people"]', ": only must be a string or a number"),
-        ("only = true", ": only must be a string or a number"),
-        ("fluent = 1", ": fluent must be true or false"),
-        ("[only]\nx = 1", ": only must be a string or a number"),
-        ('seed = "x"', ":1: a policy has no 'seed'"),
-        ('output = "x"', ":1: a policy has no 'output'"),
-        ('# words\nepsilon = "eight"', ":2: epsilon: invalid value for '-e'"),
-        ("epsilon = -3", ":1: epsilon: --epsilon must be > 0"),
-        ('epsilon = 8\nunknown = "msk"', ":2: unknown: --unknown must be one of sample, mask (got"),
-        ('\nonly = "poeple"', ":2: only: no class and no file"),
-        ('only = "people"\nconsistent = "no"', ":2: consistent: --consistent must be"),
-        ('only = "people"\nepsilon = 8', ":2: epsilon: only takes no epsilon"),
-        ('only = "people"\nfield = ["text"]', ":2: field: text has no --field"),
-        ('only = "people"\nfield = []', ": field must be"),
-        ('epsilon = 8\n"keep" = "none.txt"', ":2: keep: none.txt: no such file"),
-    ],
+@cases(
+    "policy told",
+    ('\nonyl = "people"', ":2: a policy has no 'onyl' (did you mean 'only'?)"),
+    ('only = "people', ": not TOML: "),
+    ('only = ["people"]', ": only must be a string or a number"),
+    ("only = true", ": only must be a string or a number"),
+    ("fluent = 1", ": fluent must be true or false"),
+    ("[only]\nx = 1", ": only must be a string or a number"),
+    ('seed = "x"', ":1: a policy has no 'seed'"),
+    ('output = "x"', ":1: a policy has no 'output'"),
+    ('# words\nepsilon = "eight"', ":2: epsilon: invalid value for '-e'"),
+    ("epsilon = -3", ":1: epsilon: --epsilon must be > 0"),
+    ('epsilon = 8\nunknown = "msk"', ":2: unknown: --unknown must be one of sample, mask (got"),
+    ('\nonly = "poeple"', ":2: only: no class and no file"),
+    ('only = "people"\nconsistent = "no"', ":2: consistent: --consistent must be"),
+    ('only = "people"\nepsilon = 8', ":2: epsilon: only takes no epsilon"),
+    ('only = "people"\nfield = ["text"]', ":2: field: text has no --field"),
+    ('only = "people"\nfield = []', ": field must be"),
+    ('epsilon = 8\n"keep" = "none.txt"', ":2: keep: none.txt: no such file"),
 )
 def test_what_is_wrong_with_a_policy_is_one_line_that_names_its_place(run, policy, told):
     done = run(f"{policy}\n", "a.txt")

@@ -1,16 +1,21 @@
-"""Every format holds the same 20 words and loads to the same rows."""
+"""Every format of embeddings loads to the same rows; what is damaged is refused in one line."""
 
+import gzip
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
-from embedding_files import FORMATS, WORDS, binary_rows, text_rows, vectors, write_all
-from support import needs_gensim
+from embedding_files import FORMATS, WORDS, D, binary_rows, text_rows, vectors, write_all
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import cases, needs_gensim
 
-from dpsan.embeddings import file_digest, load
+from dpsan.embeddings import file_digest, files, load
 from dpsan.embeddings.loading import load_watched
-from dpsan.errors import EmbeddingError, UsageError
+from dpsan.embeddings.text_rows import plain_numbers
+from dpsan.errors import DpsanError, EmbeddingError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +116,216 @@ def test_blocks_join_without_a_seam(tmp_path: Path) -> None:
     with pytest.raises(EmbeddingError, match=r"f: line 2812: 249 numbers, expected 250$"):
         load(tmp_path / "f")
     assert load(tmp_path / "f", vocab_size=2811).n == 2811  # it stops before the fault
+
+
+# Whatever the bytes: a DpsanError of one line, or valid embeddings.
+
+
+_NUMBER = st.one_of(
+    st.floats(width=32).map(repr), st.sampled_from(["0", "1", "-0", "1e400", "1_0", "x", "", "0x1"])
+)
+_WORD = st.one_of(st.text(max_size=4), st.sampled_from(["a", "b", "a b", "", "\0", "1", ". ."]))
+_ROW = st.tuples(_WORD, st.lists(_NUMBER, min_size=1, max_size=4)).map(
+    lambda row: " ".join([row[0], *row[1]])
+)
+_TEXT = st.tuples(st.sampled_from(["", "2 2\n", "3 3\n", "9 1\n"]), st.lists(_ROW, max_size=6)).map(
+    lambda file: (file[0] + "\n".join(file[1])).encode("utf-8", "surrogatepass")
+)
+
+
+@settings(max_examples=150)
+@given(_TEXT)
+def test_any_text(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "f"
+        path.write_bytes(data)
+        try:
+            embeddings, digest = load(path), file_digest(path)
+        except DpsanError as error:
+            message = str(error)
+        else:
+            message = ""
+    if message:
+        assert "\n" not in message
+        return
+    assert embeddings.digest == digest
+    keys, table = embeddings.index_to_key, embeddings.vectors
+    assert table.shape == (len(keys), embeddings.d)
+    assert table.dtype == np.float32
+    assert len(set(keys)) == len(keys) > 0
+    assert all(key and "\0" not in key and "\n" not in key for key in keys)
+    assert "".join(keys).encode()
+    assert np.isfinite(table).all()
+    assert table.any(axis=1).all()
+
+
+def test_every_byte_of_a_large_file_counts(tmp_path, monkeypatch):
+    """Files of many parts, which threads hash: any bit, any place, any length."""
+    monkeypatch.setattr(files, "_PART", 64)
+    monkeypatch.setattr(files, "_HASHED", 24)
+    path, text = tmp_path / "e.txt", bytearray(b"".join(b"w%d 1 2\n" % i for i in range(20)))
+    seen = set()
+    for place in [*range(len(text)), None]:
+        changed = bytearray(text)
+        if place is not None:
+            changed[place] ^= 1
+        path.write_bytes(changed)
+        seen.add(files.digest_of([path], None))
+    for length in (63, 64, 65, 128, 129, len(text) + 64):
+        path.write_bytes((text + b"w 3 4\n" * 20)[:length])
+        seen.add(files.digest_of([path], None))
+    assert len(seen) == len(text) + 1 + 6
+
+
+_FIELD = (
+    st.floats().map(repr)
+    | st.integers().map(str)
+    | st.text("0123456789+-.eE", max_size=8)
+    | st.from_regex(r"-?[0-9]{1,25}\.[0-9]{1,25}(e-?[0-9]{1,3})?", fullmatch=True)
+    | st.sampled_from(["-0", "-0.0", "1_0", "[1]", "true", "1,2", "\t1", "1e999", "NaN"])
+)
+
+
+@given(st.lists(_FIELD, min_size=1, max_size=6))
+def test_the_same_bits_as_float(fields):
+    joined = " ".join(fields).encode()
+    found = plain_numbers(joined)
+    if found is not None:
+        expected = [float(each) for each in joined.split(b" ")]
+        assert found.tobytes() == np.array(expected).tobytes()
+
+
+# What is wrong with a malformed file is said with file and line, in golden messages.
+
+
+PLANTED = "sesame"
+NO_FILE = (
+    "not an embedding file (word2vec, GloVe, .vec or .npz: a word and its numbers a line; "
+    "dpsan train makes one)"
+)
+FASTTEXT = (
+    "fastText .bin is not read"
+    " (use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec)"
+)
+THREE = WORDS[:3], vectors()[:3]
+PACKED = gzip.compress(b"a 1 2\n" * 99)
+# The message, which begins with the name of the file, and what is in the file.
+MESSAGES = {
+    "empty.txt: empty file": b"",
+    "short.txt: line 3: 2 numbers, expected 3": b"2 3\na 1 2 3\nsesame 1 2\n",
+    "long.txt: line 2: 4 numbers, expected 3": b"1 3\nsesame 1 2 3 4\n",
+    "odd.txt: line 2: field 3 is not a number": b"1 3\na 1 sesame 3\n",
+    "last.txt: line 2: field 4 is not a number": b"1 3\na 1 2 sesame\n",
+    "score.txt: line 3: field 3 is not a number": b"2 3\nb 1 2 3\na 1 1_0 3\n",
+    "glue.txt: line 2: 0 numbers, expected 3": b"1 3\na 1 2-3\n",
+    "few.txt: line 3: the file ends after 1 of 9 rows": b"9 3\na 1 2 3\n",
+    "many.txt: line 3: more rows than the header's 1": b"1 3\na 1 2 3\nsesame 1 2 3\n",
+    "hole.txt: line 3: 0 numbers, expected 3": b"2 3\na 1 2 3\n\nb 1 2 3\n",
+    "none.txt: line 1: the header says 0 rows": b"0 3\n",
+    "flat.txt: line 1: 0 dimensions, expected 1 to 10000": b"3 0\n",
+    "wide.txt: line 1: 10001 dimensions, expected 1 to 10000": b"3 10001\n",
+    "glove.txt: line 3: 2 numbers, expected 3": b"a 1 2 3\nb 1 2 3\nsesame 1 2\n",
+    "gap.txt: line 2: 0 numbers, expected 3": b"a 1 2 3\n\nsesame 1 2 3\n",
+    f"prose.txt: {NO_FILE}": b"open sesame\n",
+    f"bytes.txt: {NO_FILE}": bytes(range(1, 32)),
+    "zeros.txt: no usable row: 2 zero": b"a 0 0\nb 0 0\n",
+    "line.txt: line 1: longer than 1 MB": b"x" * (1 << 20) + b"xx 1\n",
+    "cut.bin: row 3: the file ends after 2 of 20 rows": b"20 6\n" + binary_rows(*THREE)[:-2],
+    "few.bin: row 4: the file ends after 3 of 20 rows": b"20 6\n" + binary_rows(*THREE, b"\n"),
+    "many.bin: row 3: more than the header's 2 rows": b"2 6\n" + binary_rows(*THREE),
+    "word.bin: row 1: a word longer than 1 MB": b"2 6\n\0" + b"x" * (3 << 20),
+    "zip.npz: damaged zip file": b"PK\x03\x04sesame",
+    f"model.bin: {FASTTEXT}": bytes.fromhex("ba164f2f0c000000"),
+    "a.txt: bzip2 is not read (convert it to plain text or .gz)": b"BZh91AY",
+    "cut.gz: the compressed data end too early": PACKED[:-9],
+    "bad.gz: the compressed data are damaged": PACKED[:-8] + b"sesame!!",
+    "twice.gz: compressed twice (gunzip it once)": gzip.compress(gzip.compress(b"a 1\n")),
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = message.partition(":")[0]
+    Path(name).write_bytes(MESSAGES[message])
+    with pytest.raises(EmbeddingError) as caught:
+        load(name)
+    assert str(caught.value) == message
+    assert PLANTED not in str(caught.value)
+
+
+def test_words_and_vectors_disagree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", vectors())
+    with pytest.raises(EmbeddingError, match=r"^a\.npy: .npy, which has no words, is not"):
+        load("a.npy")
+    np.savez("b.npz", words=np.array(WORDS[:5]), vectors=vectors())
+    with pytest.raises(EmbeddingError, match=r"^b\.npz: 5 words, but 20 vectors$"):
+        load("b.npz")
+    np.savez("c.npz", vectors=vectors())
+    with pytest.raises(EmbeddingError, match=r"^c\.npz: no array 'words'$"):
+        load("c.npz")
+
+
+def test_numpy_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = np.array(WORDS)
+    np.savez("a.npz", words=words, vectors=np.asfortranarray(vectors()))
+    with pytest.raises(EmbeddingError, match=r"^a\.npz: vectors\.npy: columns first \(save numpy"):
+        load("a.npz")
+    for bad in (np.zeros(20), np.zeros((2, 2, 2)), np.array(["x"]), np.zeros((20, 6), complex)):
+        np.savez("a.npz", words=words, vectors=bad)
+        with pytest.raises(EmbeddingError, match=r"^a\.npz: vectors\.npy: (expected real|not an)"):
+            load("a.npz")
+
+
+def test_dropped_rows_are_counted(tmp_path: Path) -> None:
+    rows = [b"good 1 2", b"good 3 4", b"nan nan 1", b"big 1e39 1", b"minf -inf 1", b"nought 0 -0"]
+    rows += [b" 1 2", b"nul\0l 1 2", b"bad\xff 1 2", b"bad\xfe 1 2", b"nan 1 2"]
+    (tmp_path / "f").write_bytes(b"\n".join(rows))
+    embeddings = load(tmp_path / "f")
+    assert embeddings.index_to_key == ["good", "bad\ufffd", "nan"]
+    np.testing.assert_array_equal(embeddings.vectors, [[1, 2], [1, 2], [1, 2]])
+    dropped = {"duplicate": 2, "non_finite": 3, "zero": 1, "empty_word": 1, "nul": 1}
+    assert embeddings.dropped == dropped
+
+
+def test_dropped_rows_do_not_count_for_vocab_size(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a 1 1\na 2 2\nb 0 0\nc 3 3\nd 4 4\nd 5 5\n")
+    embeddings = load(tmp_path / "f", vocab_size=2)
+    assert embeddings.index_to_key == ["a", "c"]
+    assert embeddings.dropped == {"duplicate": 1, "zero": 1}
+
+
+def test_line_feeds_and_surrogates_in_words(tmp_path: Path) -> None:
+    words = np.array(["a\nb", "\ud800x", "ok"])
+    np.savez(tmp_path / "f.npz", words=words, vectors=np.ones((3, 2)))
+    embeddings = load(tmp_path / "f.npz")
+    assert embeddings.index_to_key == ["\ufffdx", "ok"]
+    assert embeddings.dropped == {"nul": 1}
+
+
+def test_blank_lines_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(text_rows(WORDS, vectors()) + b"\n\r\n  \n")
+    assert (load(tmp_path / "f").n, load(tmp_path / "f").d) == (len(WORDS), D)
+
+
+# A Python for which there is no gensim: all but training and pickles of vectors works.
+
+
+@cases(
+    "command status told",
+    ("rewrite -q -e 8 -E own.vec text.txt", 0, ""),
+    ("rewrite -q --only names text.txt", 0, ""),
+    ("train -q --words 100 text.txt -o own.npz", 2, "train needs gensim"),
+    ("index --unsafe-pickle own.kv", 1, "a pickle of vectors needs gensim"),
+)
+def test_commands(dpsan, tmp_path, command, status, told):
+    (tmp_path / "gensim").mkdir()
+    (tmp_path / "gensim" / "__init__.py").write_text("raise ImportError('there is none')\n")
+    (tmp_path / "text.txt").write_text("Maria is in Paris.\n" * 3)
+    (tmp_path / "own.kv").write_bytes(b"\x80\x04N.")
+    (tmp_path / "own.vec").write_text("".join(f"w{i} 1 {i}\n" for i in range(50)))
+    done = dpsan(*command.split(), cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, status=status)
+    assert told.encode() in done.stderr
+    assert b"Traceback" not in done.stderr

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from support import needs_gensim
+from support import cases, needs_gensim
 
 from dpsan.embeddings.training import spelling
 from dpsan.embeddings.training.recipe import Recipe, packed, train
@@ -49,15 +49,13 @@ def test_long_lines_are_read_in_pieces_without_loss(tmp_path):
 PACKED = gzip.compress(b"word " * 9999)
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "why"),
-    [
-        ("late.txt", b"gut\n" * 200_000 + b"sch\xf6n\n", r"late\.txt:200001: not UTF-8 \(iconv"),
-        ("cut.gz", PACKED[:-20], "gzip data ends too early"),
-        ("bad.gz", PACKED[:20] + b"\xff" * 40, "damaged gzip data"),
-        (".", None, "is a directory"),
-        ("none.txt", None, "no such file"),
-    ],
+@cases(
+    "name data why",
+    ("late.txt", b"gut\n" * 200_000 + b"sch\xf6n\n", r"late\.txt:200001: not UTF-8 \(iconv"),
+    ("cut.gz", PACKED[:-20], "gzip data ends too early"),
+    ("bad.gz", PACKED[:20] + b"\xff" * 40, "damaged gzip data"),
+    (".", None, "is a directory"),
+    ("none.txt", None, "no such file"),
 )
 def test_texts_that_cannot_be_read(tmp_path, name, data, why):
     if data is not None:

@@ -3,7 +3,7 @@
 import stat
 
 import pytest
-from support import marked
+from support import cases, marked
 
 BASE = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt", "-k", "text"]
 CSV = b'id,text\r\n1,"here, there"\r\n2,here,x\r\n3,"a"b\n4,here\n"5\n6",there,\n7,THERE'
@@ -12,13 +12,11 @@ BAD = b'2,here,x\r\n3,"a"b\n"5\n6",there,\n'
 JSONL = b'{"text":"here"}\nno\n\n{"text":1}\n[]\n{"text":"THERE"}'
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "good", "bad"),
-    [
-        ("a.csv", CSV, GOOD, BAD),
-        ("a.tsv", CSV.replace(b",", b"\t"), GOOD.replace(b",", b"\t"), BAD.replace(b",", b"\t")),
-        ("a.jsonl", JSONL, b'{"text":"here"}\n\n{"text":"there"}', b'no\n{"text":1}\n[]\n'),
-    ],
+@cases(
+    "name data good bad",
+    ("a.csv", CSV, GOOD, BAD),
+    ("a.tsv", CSV.replace(b",", b"\t"), GOOD.replace(b",", b"\t"), BAD.replace(b",", b"\t")),
+    ("a.jsonl", JSONL, b'{"text":"here"}\n\n{"text":"there"}', b'no\n{"text":1}\n[]\n'),
 )
 def test_bad_records_are_set_aside(folder, dpsan, name, data, good, bad):
     (folder / name).write_bytes(data)
@@ -45,9 +43,8 @@ LONG = b"here " * 300_000
 
 
 @pytest.mark.parametrize("most", marked("slow", [4096, 1 << 20], 1 << 20))
-@pytest.mark.parametrize(
-    ("name", "head", "record"),
-    [("a.csv", b"id,text\n", b'1,"%b"\n'), ("a.jsonl", b"", b'{"text":"%b"}\n')],
+@cases(
+    "name head record", ("a.csv", b"id,text\n", b'1,"%b"\n'), ("a.jsonl", b"", b'{"text":"%b"}\n')
 )
 def test_a_record_that_is_too_long_is_set_aside_too(folder, dpsan, name, head, record, most):
     short, long = record % b"here", record % LONG

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from identity import Collected, identity, marker, through
+from support import cases
 
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
@@ -30,32 +31,30 @@ def run(data, *fields, sanitizer=MASK, kind="csv", **options):
 WHOLE = b'\xef\xbb\xbf"id","text",n\r\n1,"a ""b""\r\nc",""\r\n2,d,5" x\r\n3,"",\r\n\r\n4,"e",x'
 
 
-@pytest.mark.parametrize(
-    ("data", "field", "header", "out"),
-    [
-        (
-            WHOLE,
-            "text",
-            True,
-            WHOLE.replace(b'a ""b""\r\nc', b'<unk> ""<unk>""\r\n<unk>')
-            .replace(b",d,", b',"<unk>",')
-            .replace(b'"e"', b'"<unk>"'),
-        ),
-        # A cell that needs no quotes has none; one whose new text needs them gets them.
-        (b'a"b,c\n', "1", False, b'"<unk>""<unk>",c\n'),
-        # Quotes because of a comma within a word would tell of it; those of a column do not.
-        (b't,n\n"1,234",x\nfive,x\n', "t", True, b"t,n\n<unk>,x\n<unk>,x\n"),
-        (b'"t",n\n"1,234",x\nfive,x\n', "t", True, b'"t",n\n"<unk>",x\n"<unk>",x\n'),
-        (b'"1,234","x"\n', "1", False, b'"<unk>","x"\n'),
-        (b'"1,234",x\n', "1", False, b"<unk>,x\n"),
-        # Excel's first line passes and names the delimiter, also behind a byte order mark.
-        (b"sep=;\r\nid;text\r\na;b\r\n", "text", True, b"sep=;\r\nid;text\r\na;<unk>\r\n"),
-        (b"\xef\xbb\xbfsep=|\na|b\n", "2", False, b"\xef\xbb\xbfsep=|\na|<unk>\n"),
-        (b"sep=x\na\n", "1", False, b"<unk>=<unk>\n<unk>\n"),
-        # The name comes before the number.
-        (b"id,text,2\na,b,c\n", "2", True, b"id,text,2\na,b,<unk>\n"),
-        (b"id,text,2\na,b,c\n", "3", False, b"id,text,<unk>\na,b,<unk>\n"),
-    ],
+@cases(
+    "data field header out",
+    (
+        WHOLE,
+        "text",
+        True,
+        WHOLE.replace(b'a ""b""\r\nc', b'<unk> ""<unk>""\r\n<unk>')
+        .replace(b",d,", b',"<unk>",')
+        .replace(b'"e"', b'"<unk>"'),
+    ),
+    # A cell that needs no quotes has none; one whose new text needs them gets them.
+    (b'a"b,c\n', "1", False, b'"<unk>""<unk>",c\n'),
+    # Quotes because of a comma within a word would tell of it; those of a column do not.
+    (b't,n\n"1,234",x\nfive,x\n', "t", True, b"t,n\n<unk>,x\n<unk>,x\n"),
+    (b'"t",n\n"1,234",x\nfive,x\n', "t", True, b'"t",n\n"<unk>",x\n"<unk>",x\n'),
+    (b'"1,234","x"\n', "1", False, b'"<unk>","x"\n'),
+    (b'"1,234",x\n', "1", False, b"<unk>,x\n"),
+    # Excel's first line passes and names the delimiter, also behind a byte order mark.
+    (b"sep=;\r\nid;text\r\na;b\r\n", "text", True, b"sep=;\r\nid;text\r\na;<unk>\r\n"),
+    (b"\xef\xbb\xbfsep=|\na|b\n", "2", False, b"\xef\xbb\xbfsep=|\na|<unk>\n"),
+    (b"sep=x\na\n", "1", False, b"<unk>=<unk>\n<unk>\n"),
+    # The name comes before the number.
+    (b"id,text,2\na,b,c\n", "2", True, b"id,text,2\na,b,<unk>\n"),
+    (b"id,text,2\na,b,c\n", "3", False, b"id,text,<unk>\na,b,<unk>\n"),
 )
 def test_quotes_and_columns(data, field, header, out):
     assert run(data, field, header=header) == out
@@ -73,18 +72,16 @@ THERE = (
 WIDTH = "columns, expected 2 (check quotes and --format)"
 
 
-@pytest.mark.parametrize(
-    ("data", "fields", "message"),
-    [
-        (b"id,text\n", ("body",), "test: no column 'body' (columns: id, text)"),
-        (b"id,text\n", (), "test: csv needs --field (columns: id, text)"),
-        (b"Uma,Thorne\n", ("0",), f"test: no column '0' ({THERE})"),
-        (b"t,t\n", ("t",), "test: 2 columns are named 't' (choose by number, such as --field 1)"),
-        (b"a,b\n1,2\n\n1,2,3\n", ("a",), f"test:4: 3 {WIDTH}"),
-        (b'a,b\n1,"2\n3"\n4\n', ("a",), f"test:4: 1 {WIDTH}"),
-        (b'a,b\n1,"2\n3', ("a",), "test:2: a quoted cell does not end"),
-        (b'a,b\n1,"2"x\n', ("a",), "test:2: column 2: text behind a closing quote"),
-    ],
+@cases(
+    "data fields message",
+    (b"id,text\n", ("body",), "test: no column 'body' (columns: id, text)"),
+    (b"id,text\n", (), "test: csv needs --field (columns: id, text)"),
+    (b"Uma,Thorne\n", ("0",), f"test: no column '0' ({THERE})"),
+    (b"t,t\n", ("t",), "test: 2 columns are named 't' (choose by number, such as --field 1)"),
+    (b"a,b\n1,2\n\n1,2,3\n", ("a",), f"test:4: 3 {WIDTH}"),
+    (b'a,b\n1,"2\n3"\n4\n', ("a",), f"test:4: 1 {WIDTH}"),
+    (b'a,b\n1,"2\n3', ("a",), "test:2: a quoted cell does not end"),
+    (b'a,b\n1,"2"x\n', ("a",), "test:2: column 2: text behind a closing quote"),
 )
 def test_messages(data, fields, message):
     with pytest.raises(InputError) as caught:

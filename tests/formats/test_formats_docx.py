@@ -10,6 +10,7 @@ from docx_files import OUTSIDE, R, W, document, links, paragraph, part
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
+from support import cases
 
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
@@ -141,23 +142,21 @@ BAD_XML = "word/document.xml: XML that no word processor writes$"
 DTD = '<!DOCTYPE x [<!ENTITY a "secret">]><x>&a;</x>'
 
 
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        (b"secret", "a damaged document, or none$"),
-        (document()[:200], "a damaged document, or none$"),
-        (document().replace(b"word/styles.xml", b"word/secret.xml"), "holds 1 embedded file "),
-        (document(**{"_rels/.rels": links()}), "no word processor's document in it "),
-        (document("<w:p>"), BAD_XML),
-        (document("secret"), BAD_XML),
-        (document("<w:p><!-- secret --></w:p>"), BAD_XML),
-        (document("<w:p>" * 400), BAD_XML),
-        (document("<w:p><w:t><![CDATA[secret]]></w:t></w:p>"), BAD_XML),
-        (document("<w:p><w:t>a<w:t>b</w:t></w:t></w:p>"), BAD_XML),
-        (document(**{"word/document.xml": DTD}), BAD_XML),
-        (document(**{"word/styles.xml": "<a>secret</a>"}), "word/styles.xml: XML that no"),
-        (document(**{"_rels/.rels": "<!DOCTYPE x []><x/>"}), "an archive with a DTD$"),
-    ],
+@cases(
+    "data told",
+    (b"secret", "a damaged document, or none$"),
+    (document()[:200], "a damaged document, or none$"),
+    (document().replace(b"word/styles.xml", b"word/secret.xml"), "holds 1 embedded file "),
+    (document(**{"_rels/.rels": links()}), "no word processor's document in it "),
+    (document("<w:p>"), BAD_XML),
+    (document("secret"), BAD_XML),
+    (document("<w:p><!-- secret --></w:p>"), BAD_XML),
+    (document("<w:p>" * 400), BAD_XML),
+    (document("<w:p><w:t><![CDATA[secret]]></w:t></w:p>"), BAD_XML),
+    (document("<w:p><w:t>a<w:t>b</w:t></w:t></w:p>"), BAD_XML),
+    (document(**{"word/document.xml": DTD}), BAD_XML),
+    (document(**{"word/styles.xml": "<a>secret</a>"}), "word/styles.xml: XML that no"),
+    (document(**{"_rels/.rels": "<!DOCTYPE x []><x/>"}), "an archive with a DTD$"),
 )
 def test_bad_documents_get_one_line(data, told):
     with pytest.raises(InputError, match=f"^test(:1|:2)?: ({told})") as caught:
@@ -165,13 +164,11 @@ def test_bad_documents_get_one_line(data, told):
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("body", "most", "told"),
-    [
-        (" " * 20_000_000, 100_000, "parts longer than 400000 bytes together"),
-        (f"<w:p><w:t>{' ' * 20_000_000}</w:t></w:p>", 16 << 20, "parts longer than 16777216 bytes"),
-        ("<w:p/>" * 140_000, 4 << 20, r"more than 131072 elements of XML \(split it"),
-    ],
+@cases(
+    "body most told",
+    (" " * 20_000_000, 100_000, "parts longer than 400000 bytes together"),
+    (f"<w:p><w:t>{' ' * 20_000_000}</w:t></w:p>", 16 << 20, "parts longer than 16777216 bytes"),
+    ("<w:p/>" * 140_000, 4 << 20, r"more than 131072 elements of XML \(split it"),
     ids=["white space", "a text", "empty paragraphs"],
 )
 def test_what_unpacks_to_a_thousand_times_the_archive_is_refused(body, most, told, monkeypatch):
@@ -197,19 +194,17 @@ def test_words_spelled_with_symbols_do_not_pass():
 VALUE = "<w:p><w:pPr><w:{}/></w:pPr></w:p>" + paragraph("a")
 
 
-@pytest.mark.parametrize(
+@cases(
     "layout",
-    [
-        'pStyle w:val="zorblatt@x.org"',
-        'pStyle w:val="call zorblatt!"',
-        f'pStyle w:val="{"z" * 65}"',
-        'jc w:val="zorblatt"',
-        'spacing w:after="4155551234"',
-        'color w:val="Zorb"',
-        'lang w:val="zor-BLATT"',
-        'jc w:zorblatt="left"',
-        'bookmarkEnd w:name="_Zorblatt"',
-    ],
+    'pStyle w:val="zorblatt@x.org"',
+    'pStyle w:val="call zorblatt!"',
+    f'pStyle w:val="{"z" * 65}"',
+    'jc w:val="zorblatt"',
+    'spacing w:after="4155551234"',
+    'color w:val="Zorb"',
+    'lang w:val="zor-BLATT"',
+    'jc w:zorblatt="left"',
+    'bookmarkEnd w:name="_Zorblatt"',
 )
 def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(layout):
     data = document(VALUE.format(layout))
@@ -218,17 +213,15 @@ def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(layout):
     assert f"<w:{layout.split()[0]}/>" in body_of(run(data)[0])
 
 
-@pytest.mark.parametrize(
-    ("layout", "kind"),
-    [
-        ('pStyle w:val="Zorblatt"', "style name"),
-        ('tblStyle w:val="Zorblatt 2"', "style name"),
-        ('rFonts w:ascii="@Zorblatt Sans"', "font name"),
-        ('jc w:val="center"', ""),
-        ('spacing w:after="-240"', ""),
-        ('color w:themeColor="accent1"', ""),
-        ('lang w:eastAsia="zh-Hans-CN"', ""),
-    ],
+@cases(
+    "layout kind",
+    ('pStyle w:val="Zorblatt"', "style name"),
+    ('tblStyle w:val="Zorblatt 2"', "style name"),
+    ('rFonts w:ascii="@Zorblatt Sans"', "font name"),
+    ('jc w:val="center"', ""),
+    ('spacing w:after="-240"', ""),
+    ('color w:themeColor="accent1"', ""),
+    ('lang w:eastAsia="zh-Hans-CN"', ""),
 )
 def test_a_name_that_somebody_chose_is_counted_once(layout, kind):
     body = VALUE.format(layout) * 2
@@ -287,9 +280,7 @@ def test_two_documents_of_a_person_share_no_identifier():
     assert (text.count("_Toc1"), text.count("_Ref2")) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    "target", ["https://x.org/@zorblatt", "https://x.org/%40zorblatt", "ftp://zorblatt", "tel:7"]
-)
+@cases("target", "https://x.org/@zorblatt", "https://x.org/%40zorblatt", "ftp://zorblatt", "tel:7")
 def test_a_link_with_an_address_of_somebody_does_not_pass(target):
     text = '<w:p><w:hyperlink r:id="rId2"><w:r><w:t>a</w:t></w:r></w:hyperlink></w:p>'
     data = document(text, (), [("hyperlink", target, OUTSIDE)])

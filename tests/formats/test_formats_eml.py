@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
+from support import cases
 
 from dpsan.errors import InputError
 
@@ -134,9 +135,7 @@ def test_planted_everywhere():
 MULTIPART = "Content-Type: multipart/mixed; boundary={0}\n\n--{0}\n\nx\n--{0}--\n"
 
 
-@pytest.mark.parametrize(
-    "boundary", ["zorblatt", '"5D1F2.12/zorblatt.example.org"', "=_00000001", "zorblatt" * 80]
-)
+@cases("boundary", "zorblatt", '"5D1F2.12/zorblatt.example.org"', "=_00000001", "zorblatt" * 80)
 def test_a_boundary_that_names_a_host_is_not_written(boundary):
     bare = boundary.strip('"')
     mail = MULTIPART.format(boundary).replace(f"--{boundary}", f"--{bare}")
@@ -146,23 +145,21 @@ def test_a_boundary_that_names_a_host_is_not_written(boundary):
     )
 
 
-@pytest.mark.parametrize(
-    ("header", "written"),
-    [
-        ("text/plain; name=zorblatt; charset=UTF-8", 'text/plain; charset="utf-8"'),
-        ("text/plain; format=zorblatt; delsp=yes", 'text/plain; delsp="yes"'),
-        ("text/plain; boundary=zorblatt; type=text/html; x=zorblatt", "text/plain"),
-        ("text/zorblatt (zorblatt)", "text/plain"),
-        ("zorblatt", "text/plain"),
-        ("text/html\nContent-Disposition: attachment; filename=zorblatt", "text/html\nC..."),
-        ("text/plain\nContent-Disposition: zorblatt", "text/plain\nC..."),
-        ("text/plain\nContent-Language: zor-blatt", "text/plain"),
-        ("text/plain\nMIME-Version: 1.0 (zorblatt)", "text/plain\nMIME-Version: 1.0"),
-        ("multipart/mixed; charset=zorblatt; name=zorblatt", "multipart/mixed"),
-        ("multipart/zorblatt", "multipart/mixed"),
-        ("multipart/related; type=text/html", 'multipart/related; type="text/html"'),
-        ("multipart/related; type=text/zorblatt", "multipart/related"),
-    ],
+@cases(
+    "header written",
+    ("text/plain; name=zorblatt; charset=UTF-8", 'text/plain; charset="utf-8"'),
+    ("text/plain; format=zorblatt; delsp=yes", 'text/plain; delsp="yes"'),
+    ("text/plain; boundary=zorblatt; type=text/html; x=zorblatt", "text/plain"),
+    ("text/zorblatt (zorblatt)", "text/plain"),
+    ("zorblatt", "text/plain"),
+    ("text/html\nContent-Disposition: attachment; filename=zorblatt", "text/html\nC..."),
+    ("text/plain\nContent-Disposition: zorblatt", "text/plain\nC..."),
+    ("text/plain\nContent-Language: zor-blatt", "text/plain"),
+    ("text/plain\nMIME-Version: 1.0 (zorblatt)", "text/plain\nMIME-Version: 1.0"),
+    ("multipart/mixed; charset=zorblatt; name=zorblatt", "multipart/mixed"),
+    ("multipart/zorblatt", "multipart/mixed"),
+    ("multipart/related; type=text/html", 'multipart/related; type="text/html"'),
+    ("multipart/related; type=text/zorblatt", "multipart/related"),
 )
 def test_text_that_stands_where_the_build_of_a_mail_is_said_does_not_pass(header, written):
     written = f"Content-Type: {written.replace('C...', 'Content-Disposition: attachment')}"
@@ -207,26 +204,24 @@ def test_what_is_written_is_a_mail_that_dpsan_reads():
 MIXED, NEXT = "Content-Type: multipart/mixed; boundary=b\n", "\n--b\n"
 
 
-@pytest.mark.parametrize(
-    ("mail", "told"),
-    [
-        ("Subject: a\nContent-Type: image/png\n\nx", ":4: a mail that is nothing but an att"),
-        ("Subject: a\nsecret\n\nb", ":2: no header, and no empty line before the text$"),
-        ("From secret\nSubject: a\n\nb", r":1: .*\(an mbox file\? split it into mails\)$"),
-        ("Content-Type: text/plain; charset=secret\n\na", ":3: a text in an unknown charset$"),
-        ("Content-Transfer-Encoding: base64\n\n?secret", ":3: damaged base64$"),
-        ("Content-Transfer-Encoding: secret\n\na", ":1: an unknown Content-Transfer-Encoding$"),
-        ("Content-Type: multipart/mixed\n\na", ":3: a multipart text without a boundary$"),
-        ("Content-Type: multipart/mixed; boundary=b\n\na", ":3: a multipart text without parts$"),
-        ("Content-Type: text/a\nContent-Type: text/html\n\na", ":1: a header that counts once is"),
-        ("Content-Type: text/html\n\n<secret>", ":3: a tag or attribute with a name that HTML"),
-        (f"{MIXED}{NEXT * 10_001}", ":20005: more than 10000 parts$"),
-        ("Content-Type: message/rfc822\n\n" * 40, ":63: more than 30 parts inside one another$"),
-        # What would take minutes to read.
-        ("Subject: " + "=?utf-8?q?a?=\n " * 6000, ":1: a header longer than 65536 bytes$"),
-        ("Content-Type: text/plain" + "; a=b" * 9999, ":1: a header longer than 8192 bytes$"),
-        ("X: y\n" * 1001, ":1001: more than 1000 headers$"),
-    ],
+@cases(
+    "mail told",
+    ("Subject: a\nContent-Type: image/png\n\nx", ":4: a mail that is nothing but an att"),
+    ("Subject: a\nsecret\n\nb", ":2: no header, and no empty line before the text$"),
+    ("From secret\nSubject: a\n\nb", r":1: .*\(an mbox file\? split it into mails\)$"),
+    ("Content-Type: text/plain; charset=secret\n\na", ":3: a text in an unknown charset$"),
+    ("Content-Transfer-Encoding: base64\n\n?secret", ":3: damaged base64$"),
+    ("Content-Transfer-Encoding: secret\n\na", ":1: an unknown Content-Transfer-Encoding$"),
+    ("Content-Type: multipart/mixed\n\na", ":3: a multipart text without a boundary$"),
+    ("Content-Type: multipart/mixed; boundary=b\n\na", ":3: a multipart text without parts$"),
+    ("Content-Type: text/a\nContent-Type: text/html\n\na", ":1: a header that counts once is"),
+    ("Content-Type: text/html\n\n<secret>", ":3: a tag or attribute with a name that HTML"),
+    (f"{MIXED}{NEXT * 10_001}", ":20005: more than 10000 parts$"),
+    ("Content-Type: message/rfc822\n\n" * 40, ":63: more than 30 parts inside one another$"),
+    # What would take minutes to read.
+    ("Subject: " + "=?utf-8?q?a?=\n " * 6000, ":1: a header longer than 65536 bytes$"),
+    ("Content-Type: text/plain" + "; a=b" * 9999, ":1: a header longer than 8192 bytes$"),
+    ("X: y\n" * 1001, ":1001: more than 1000 headers$"),
 )
 def test_bad_mails_get_one_line(mail, told):
     with pytest.raises(InputError, match=f"^test{told}") as caught:
@@ -249,26 +244,22 @@ def test_words_are_written_so_that_they_can_be_read(word, cte):
     assert max(map(len, data.split(b"\r\n"))) < (79 if cte != "8bit" else 220)
 
 
-@pytest.mark.parametrize(
-    ("charset", "cte", "kind", "text"),
-    [
-        ("utf-8", "7bit", "plain", b"cafe?"),
-        ("cp1252", "8bit", "plain", b"caf\xe9?"),
-        ("cp1252", "8bit", "html", b"caf\xe9&#28450;"),
-    ],
+@cases(
+    "charset cte kind text",
+    ("utf-8", "7bit", "plain", b"cafe?"),
+    ("cp1252", "8bit", "plain", b"caf\xe9?"),
+    ("cp1252", "8bit", "html", b"caf\xe9&#28450;"),
 )
 def test_a_character_that_a_charset_lacks(charset, cte, kind, text):
     header = f"Content-Type: text/{kind}; charset={charset}\nContent-Transfer-Encoding: {cte}\n\n"
     assert run(f"{header}x", sanitizer=lettered("caf\u00e9\u6f22"))[0].endswith(b"\n" + text)
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("a\n b =?utf-8?q?c?=\n d", "W W W W"),
-        ("=?utf-8?q?a=0ABcc:_b?=", "W W: W"),  # an encoded line break makes no header
-        ("--\n =?utf-8?q?--?=", "-- --"),
-    ],
+@cases(
+    "value text",
+    ("a\n b =?utf-8?q?c?=\n d", "W W W W"),
+    ("=?utf-8?q?a=0ABcc:_b?=", "W W: W"),  # an encoded line break makes no header
+    ("--\n =?utf-8?q?--?=", "-- --"),
 )
 def test_a_subject_of_several_lines(value, text):
     assert out(f"Subject: {value}\n\n.") == f"Subject: {text}\n\n."

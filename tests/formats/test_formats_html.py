@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, marker, through
+from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.documents.html import noted
@@ -133,17 +134,15 @@ def test_quotes_in_a_value_without_quotes_lose_no_element():
     assert out(page) == """<a href="W:W('W')">W</a> <p title="W&quot;W" class=b"c>W"""
 
 
-@pytest.mark.parametrize(
+@cases(
     "frame",
-    [
-        '<!DOCTYPE html PUBLIC "-//W3C//DTD {} has//EN">',
-        '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/{}/x.dtd">',
-        '<?xml version="1.0" encoding="{}"?>',
-        '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:{}" />',
-        "<!--[if mso {}]>",
-        '<p aria-valuetext="{}">',
-        "<!DOCTYPE {}>",
-    ],
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD {} has//EN">',
+    '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/{}/x.dtd">',
+    '<?xml version="1.0" encoding="{}"?>',
+    '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:{}" />',
+    "<!--[if mso {}]>",
+    '<p aria-valuetext="{}">',
+    "<!DOCTYPE {}>",
 )
 def test_a_frame_that_holds_a_word_is_drawn(frame):
     assert "zorblatt" not in out(frame.format("zorblatt")).lower()
@@ -154,21 +153,17 @@ PUBLIC = '<!DOCTYPE html PUBLIC "-//'
 W3 = "http://www.w3.org"
 
 
-@pytest.mark.parametrize(
+@cases(
     "frame",
-    [
-        f'{PUBLIC}W3C//DTD XHTML 1.0 Transitional//EN" '
-        f'"{W3}/TR/xhtml1/DTD/xhtml1-transitional.dtd">',
-        f'{PUBLIC}W3C//DTD HTML 4.01//EN" "{W3}/TR/html4/strict.dtd">',
-        f'{PUBLIC}IETF//DTD HTML 2.0//EN">',
-        f'{PUBLIC}W3C//DTD HTML 3.2 Final//EN">',
-        f'{PUBLIC}W3C//DTD XHTML 1.1 plus MathML 2.0//EN" '
-        f'"{W3}/TR/MathML2/dtd/xhtml-math11-f.dtd">',
-        f'{PUBLIC}W3C//DTD XHTML+RDFa 1.0//EN" "{W3}/MarkUp/DTD/xhtml-rdfa-1.dtd">',
-        '<?xml version="1.0" encoding="iso-8859-15"?>',
-        "<!--[if gte mso 12]>",
-        '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:office:office" />',
-    ],
+    f'{PUBLIC}W3C//DTD XHTML 1.0 Transitional//EN" "{W3}/TR/xhtml1/DTD/xhtml1-transitional.dtd">',
+    f'{PUBLIC}W3C//DTD HTML 4.01//EN" "{W3}/TR/html4/strict.dtd">',
+    f'{PUBLIC}IETF//DTD HTML 2.0//EN">',
+    f'{PUBLIC}W3C//DTD HTML 3.2 Final//EN">',
+    f'{PUBLIC}W3C//DTD XHTML 1.1 plus MathML 2.0//EN" "{W3}/TR/MathML2/dtd/xhtml-math11-f.dtd">',
+    f'{PUBLIC}W3C//DTD XHTML+RDFa 1.0//EN" "{W3}/MarkUp/DTD/xhtml-rdfa-1.dtd">',
+    '<?xml version="1.0" encoding="iso-8859-15"?>',
+    "<!--[if gte mso 12]>",
+    '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:office:office" />',
 )
 def test_frames_that_pages_have_stay(frame):
     assert run(frame)[0].decode() == frame

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity import Collected, marker, through
+from support import cases
 
 from dpsan.errors import InputError
 from dpsan.formats.base import Record
@@ -70,38 +71,36 @@ def test_a_subject_is_for_evaluate_and_changes_no_record(tmp_path):
 WRONG = ": not an object with a list of spans (such as {"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", ': spans of 0 records, and there are more (a line for each record, {"spans": []}'),
-        ("\nsecret secret\n", ":2: not JSON (such as {"),
-        (lines(ONE) + "\n{secret\n", ":3: not JSON"),
-        (lines({"secret": 1}), f":1{WRONG}"),
-        (lines([], [], []), f":1{WRONG}"),
-        (lines(ONE, {"record": "secret", "spans": []}), f":2{WRONG}"),
-        (lines({"record": True, "spans": []}), f":1{WRONG}"),
-        (lines(row(record=0)), f":1{WRONG}"),
-        (lines(ONE, {"spans": ["secret"]}), f":2{WRONG}"),
-        (lines(ONE, {"spans": {}}), f":2{WRONG}"),
-        (lines(ONE, {"spans": "secret"}), f":2{WRONG}"),
-        (lines(ONE | {"text": ["secret"]}), f":1{WRONG}"),
-        (lines({"spans": [{"start": 0, "end": 1, "type": ["secret"]}]}), f":1{WRONG}"),
-        (lines(ONE, row(("0", 1))), f":2{WRONG}"),
-        (lines(row((1, 1)), TWO, TWO), f":1{WRONG}"),
-        (lines(row((-1, 1)), TWO, TWO), f":1{WRONG}"),
-        (lines(row((0, 10**20)), TWO, TWO), f":1{WRONG}"),
-        (lines(row((0, 16)), TWO, TWO), ":1: record 1: a span ends after its text"),
-        (lines(row((0, 16), record=1)), ":1: record 1: a span ends after its text"),
-        (lines(row((0, 3), record=3), row(record=1)), ":2: record 1 after record 3"),
-        (lines(row(record=4)), ":1: record 4: the input has no such text"),
-        (lines(row(record=1), row(record=9), row(record=9)), ":2: record 9: the input has no"),
-        (lines(ONE, TWO), ": spans of 2 records, and there are more"),
-        (lines(ONE, TWO, THREE, ONE, TWO), ":4: spans of 5 records, but there are 3 texts"),
-        (lines(row(record=1), TWO), ":2: a record's number here, and none elsewhere"),
-        (lines(TWO, row(record=1)), ":2: a record's number here, and none elsewhere"),
-        (lines(TWO | {"text": ""}), ":1: record 1: spans of another text (are records missing?)"),
-        (lines(ONE, TWO | {"text": "secret"}), ":2: record 2: spans of another text"),
-    ],
+@cases(
+    "text message",
+    ("", ': spans of 0 records, and there are more (a line for each record, {"spans": []}'),
+    ("\nsecret secret\n", ":2: not JSON (such as {"),
+    (lines(ONE) + "\n{secret\n", ":3: not JSON"),
+    (lines({"secret": 1}), f":1{WRONG}"),
+    (lines([], [], []), f":1{WRONG}"),
+    (lines(ONE, {"record": "secret", "spans": []}), f":2{WRONG}"),
+    (lines({"record": True, "spans": []}), f":1{WRONG}"),
+    (lines(row(record=0)), f":1{WRONG}"),
+    (lines(ONE, {"spans": ["secret"]}), f":2{WRONG}"),
+    (lines(ONE, {"spans": {}}), f":2{WRONG}"),
+    (lines(ONE, {"spans": "secret"}), f":2{WRONG}"),
+    (lines(ONE | {"text": ["secret"]}), f":1{WRONG}"),
+    (lines({"spans": [{"start": 0, "end": 1, "type": ["secret"]}]}), f":1{WRONG}"),
+    (lines(ONE, row(("0", 1))), f":2{WRONG}"),
+    (lines(row((1, 1)), TWO, TWO), f":1{WRONG}"),
+    (lines(row((-1, 1)), TWO, TWO), f":1{WRONG}"),
+    (lines(row((0, 10**20)), TWO, TWO), f":1{WRONG}"),
+    (lines(row((0, 16)), TWO, TWO), ":1: record 1: a span ends after its text"),
+    (lines(row((0, 16), record=1)), ":1: record 1: a span ends after its text"),
+    (lines(row((0, 3), record=3), row(record=1)), ":2: record 1 after record 3"),
+    (lines(row(record=4)), ":1: record 4: the input has no such text"),
+    (lines(row(record=1), row(record=9), row(record=9)), ":2: record 9: the input has no"),
+    (lines(ONE, TWO), ": spans of 2 records, and there are more"),
+    (lines(ONE, TWO, THREE, ONE, TWO), ":4: spans of 5 records, but there are 3 texts"),
+    (lines(row(record=1), TWO), ":2: a record's number here, and none elsewhere"),
+    (lines(TWO, row(record=1)), ":2: a record's number here, and none elsewhere"),
+    (lines(TWO | {"text": ""}), ":1: record 1: spans of another text (are records missing?)"),
+    (lines(ONE, TWO | {"text": "secret"}), ":2: record 2: spans of another text"),
 )
 @pytest.mark.parametrize("size", [1, 1 << 18])
 def test_mistakes_name_file_and_line(tmp_path, text, message, size):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from identity import identity, marker, through
+from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
@@ -63,15 +64,13 @@ LINES = "\ufeffa \u200b,\ufeff\x1b b\r\n\ufeffc\n"
 ROW = '{"t":"%s","o":"\u200b"}\n'
 
 
-@pytest.mark.parametrize(
-    ("kind", "data", "expected", "dropped", "options"),
-    [
-        ("text", LINES, "\ufeff<unk> , <unk>\r\n<unk>\n", 4, {}),
-        ("text", "a\n \u3164\x07\0", "<unk>\n ", 3, {"force_text": True}),
-        ("csv", "\ufefft,o\na \u202e,\u200b\n", "\ufefft,o\n<unk> ,\u200b\n", 1, FIELD),
-        ("csv", "\u200b\n", '""\n', 1, NUMBER),
-        ("jsonl", ROW % "a \\u200b.\u2066", ROW % "<unk> .", 2, FIELD),
-    ],
+@cases(
+    "kind data expected dropped options",
+    ("text", LINES, "\ufeff<unk> , <unk>\r\n<unk>\n", 4, {}),
+    ("text", "a\n \u3164\x07\0", "<unk>\n ", 3, {"force_text": True}),
+    ("csv", "\ufefft,o\na \u202e,\u200b\n", "\ufefft,o\n<unk> ,\u200b\n", 1, FIELD),
+    ("csv", "\u200b\n", '""\n', 1, NUMBER),
+    ("jsonl", ROW % "a \\u200b.\u2066", ROW % "<unk> .", 2, FIELD),
 )
 def test_what_is_invisible_is_dropped_and_counted(kind, data, expected, dropped, options):
     """Issue 13; a mark at the very start stays, fields that are not chosen too."""

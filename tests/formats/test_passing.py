@@ -6,6 +6,7 @@ import json
 
 import pytest
 from identity import marker, through, through_file
+from support import cases
 
 from dpsan.errors import InputError
 
@@ -45,15 +46,13 @@ def test_issue_39_columns_that_pass_are_named_by_run_dry_run_audit_and_report(ta
     assert told[7:-1] in (table / "r.html").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("data", "fields", "header", "names"),
-    [
-        (b"a,b,c\n1,2,3\n", ("b",), True, "a, c"),
-        (b"Maria,secret,x\n1,2,3\n", ("2",), True, "1, 3"),  # the first row may be data
-        (b"Maria,secret,x\n", ("2",), False, "1, 3"),
-        (b"a,,c\n1,2,3\n", ("a",), True, "column 2, c"),
-        (b"a,b,b\n1,2,3\n", ("a",), True, "b (2), b (3)"),
-    ],
+@cases(
+    "data fields header names",
+    (b"a,b,c\n1,2,3\n", ("b",), True, "a, c"),
+    (b"Maria,secret,x\n1,2,3\n", ("2",), True, "1, 3"),  # the first row may be data
+    (b"Maria,secret,x\n", ("2",), False, "1, 3"),
+    (b"a,,c\n1,2,3\n", ("a",), True, "column 2, c"),
+    (b"a,b,b\n1,2,3\n", ("a",), True, "b (2), b (3)"),
 )
 def test_names_or_numbers_of_columns(data, fields, header, names):
     assert lines(data, "csv", *fields, header=header) == [f"2 of 3 columns pass unchanged: {names}"]
@@ -125,16 +124,14 @@ def test_deep_and_many_places_take_bounded_memory():
     assert len(outcome.passing.fields["field", False].others) <= 10_000
 
 
-@pytest.mark.parametrize(
-    ("data", "out"),
-    [
-        (b'{"a":1,"t":"word","b":{"t":"x"}}\n', b'{"t":"<unk>"}\n'),
-        (b' {"t" : "word" , "a" : [ ] } \r\n', b'{"t":"<unk>"} \r\n'),
-        (b'{"a":"x"}\n{"t":"word"}\n', b'{}\n{"t":"<unk>"}\n'),
-        (b'{"t":null,"a":"x"}\n{"t":"","t":"word"}', b'{"t":null}\n{"t":"","t":"<unk>"}'),
-        (b'{"\\u0074":"word","x":{"y":[{"z":0}]}}', b'{"t":"<unk>"}'),
-        (b"\n", b"\n"),
-    ],
+@cases(
+    "data out",
+    (b'{"a":1,"t":"word","b":{"t":"x"}}\n', b'{"t":"<unk>"}\n'),
+    (b' {"t" : "word" , "a" : [ ] } \r\n', b'{"t":"<unk>"} \r\n'),
+    (b'{"a":"x"}\n{"t":"word"}\n', b'{}\n{"t":"<unk>"}\n'),
+    (b'{"t":null,"a":"x"}\n{"t":"","t":"word"}', b'{"t":null}\n{"t":"","t":"<unk>"}'),
+    (b'{"\\u0074":"word","x":{"y":[{"z":0}]}}', b'{"t":"<unk>"}'),
+    (b"\n", b"\n"),
 )
 def test_dropped_fields_of_json_lines(data, out):
     assert through(MASK, data, "jsonl", fields=("t?",), drop_other=True)[0] == out

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from identity import identity, marker, through
+from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.json_scan import pruned
@@ -109,9 +110,17 @@ def test_two_shapes_of_a_field_need_one_path():
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    ["{maria", "[1, 2", "{} x", '{"maria": tru}', "17", '"maria"', "true", "", "{'a': 'maria'}"],
+    "{maria",
+    "[1, 2",
+    "{} x",
+    '{"maria": tru}',
+    "17",
+    '"maria"',
+    "true",
+    "",
+    "{'a': 'maria'}",
 )
 def test_a_string_that_holds_no_object_or_list_is_text(text):
     out, told = run(json.dumps({"t": text}).encode(), "**")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from identity import identity, through, through_file
+from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.paths import parse_field
@@ -28,22 +29,20 @@ def test_no_nul_comes_through(data, size, kind):
         assert through(SAME, data, kind, size=size, force_text=True)
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"%PDF-1.7\n", "a PDF document"),
-        (b"PK\x03\x04\x14\0", "a zip archive (.docx, .xlsx and .epub are such)"),
-        (gzip.compress(b"one two", mtime=0), "gzip data"),
-        (b"BZh91AY", "bzip2 data"),
-        (b"\xfd7zXZ\0", "xz data"),
-        (b"(\xb5/\xfd\0", "zstd data"),
-        (b"PAR1\x15", "a Parquet file"),
-        (b"{\\rtf1", "an RTF document"),
-        (b"\x7fELF\2", "a program"),
-        (b"\xef\xbb\xbf<?xml version='1.0'?>\n", "an XML document"),
-        (b" <!DOCTYPE HTML>\n<p>", "an HTML page"),
-        (b"<html lang='en'>\n", "an HTML page"),
-    ],
+@cases(
+    "data message",
+    (b"%PDF-1.7\n", "a PDF document"),
+    (b"PK\x03\x04\x14\0", "a zip archive (.docx, .xlsx and .epub are such)"),
+    (gzip.compress(b"one two", mtime=0), "gzip data"),
+    (b"BZh91AY", "bzip2 data"),
+    (b"\xfd7zXZ\0", "xz data"),
+    (b"(\xb5/\xfd\0", "zstd data"),
+    (b"PAR1\x15", "a Parquet file"),
+    (b"{\\rtf1", "an RTF document"),
+    (b"\x7fELF\2", "a program"),
+    (b"\xef\xbb\xbf<?xml version='1.0'?>\n", "an XML document"),
+    (b" <!DOCTYPE HTML>\n<p>", "an HTML page"),
+    (b"<html lang='en'>\n", "an HTML page"),
 )
 def test_first_bytes(data, message):
     for size in (1, 1 << 18):

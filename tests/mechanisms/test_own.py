@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from support import ROOT, make_embeddings
+from support import ROOT, cases, make_embeddings
 
 from dpsan import Sanitizer
 from dpsan.errors import UnprovedError, UsageError
@@ -98,33 +98,30 @@ def test_calibration_takes_its_word_only_where_that_is_asked_for():
         calibrate(Draft(MECHANISMS["custext"]), space, Target.EPSILON_LDP, 2.0, claims=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "told"),
-    [
-        (OWN, "absent.py:Mine", "absent.py: no such file"),
-        (OWN, "own.py:Nope", "own.py: no class 'Nope' (classes: Mine)"),
-        ("x = 1", "own.py:Nope", "own.py: no class 'Nope' (it defines no class)"),
-        (OWN, "own.py:KRR", "KRR needs another name (dpsan has one of that name)"),
-        (OWN, "own.py:Guarantee", "own.py: Guarantee is no subclass of Mechanism"),
-        (
-            "\nimport no_such_thing",
-            "own.py:Mine",
-            "own.py:2: cannot import: ModuleNotFoundError: No module named 'no_such_thing'",
-        ),
-        (
-            "x = (",
-            "own.py:Mine",
-            "own.py:1: cannot import: SyntaxError: '(' was never closed (own.py, line 1)",
-        ),
-        ("raise ValueError('secret')", "own.py:Mine", "own.py:1: cannot import: ValueError"),
-        ("import sys\nsys.exit(3)", "own.py:Mine", "own.py:2: cannot import: SystemExit"),
-    ],
+@cases(
+    "text name told",
+    (OWN, "absent.py:Mine", "absent.py: no such file"),
+    (OWN, "own.py:Nope", "own.py: no class 'Nope' (classes: Mine)"),
+    ("x = 1", "own.py:Nope", "own.py: no class 'Nope' (it defines no class)"),
+    (OWN, "own.py:KRR", "KRR needs another name (dpsan has one of that name)"),
+    (OWN, "own.py:Guarantee", "own.py: Guarantee is no subclass of Mechanism"),
+    (
+        "\nimport no_such_thing",
+        "own.py:Mine",
+        "own.py:2: cannot import: ModuleNotFoundError: No module named 'no_such_thing'",
+    ),
+    (
+        "x = (",
+        "own.py:Mine",
+        "own.py:1: cannot import: SyntaxError: '(' was never closed (own.py, line 1)",
+    ),
+    ("raise ValueError('secret')", "own.py:Mine", "own.py:1: cannot import: ValueError"),
+    ("import sys\nsys.exit(3)", "own.py:Mine", "own.py:2: cannot import: SystemExit"),
 )
 def test_errors_are_one_line(dpsan, folder, text, name, told):
     (folder / "own.py").write_text(text)
     arguments = ("rewrite", "-q", "-e", "2", "-E", "words.txt", "--allow-unproved")
-    done = dpsan(*arguments, "-m", name, stdin=b"red\n", cwd=folder)
-    assert done.returncode == 2
+    done = dpsan(*arguments, "-m", name, stdin=b"red\n", cwd=folder, status=2)
     said = done.stderr.decode().removeprefix("this is no sanitized text\n")
     assert said == f"dpsan: {told}\n"
     assert b"secret" not in done.stderr + done.stdout
@@ -203,8 +200,7 @@ def test_other_commands_take_it(dpsan, folder):
     done = dpsan("calibrate", *own, "--epsilon-ldp", "2", cwd=folder)
     assert b"dpsan rewrite -m own.py:Mine -e 2 " in done.stdout
     compared = ("compare", *own, "-m", "krr", "--epsilon-ldp", "2", "--seeds", "2")
-    done = dpsan(*compared, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = dpsan(*compared, cwd=folder, status=0)
     told = " ".join(done.stdout.decode().split())
     assert "mine: third party, not reviewed; its LDP epsilon is certified for the" in told
     rows = json.loads(dpsan(*compared, "--json", cwd=folder).stdout)["rows"]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from line_laws import space_of
-from support import make_embeddings
+from support import cases, make_embeddings
 
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential
@@ -167,9 +167,7 @@ def test_rank_weights(epsilon, n):
 
 
 @pytest.mark.parametrize("epsilon", EDGES + FAR)
-@pytest.mark.parametrize(
-    "kind", [KRR, ZipfResponse, lambda e: KnnResponse(e, k=1), lambda e: KnnResponse(e, k=2)]
-)
+@cases("kind", KRR, ZipfResponse, lambda e: KnnResponse(e, k=1), lambda e: KnnResponse(e, k=2))
 def test_printed_epsilon_is_that_of_the_integers(epsilon, kind):
     space, mechanism = MetricSpace(make_embeddings(60, 5)), kind(epsilon)
     sampler, certificate = mechanism.prepare(space), mechanism.certificate(space)

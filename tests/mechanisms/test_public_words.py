@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from support import Held, fits, largest_ratio, make_embeddings, share_of_event, streams
+from support import Held, cases, fits, largest_ratio, make_embeddings, share_of_event, streams
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
@@ -169,9 +169,7 @@ def test_sets_of_unequal_mass_among_protected_words_are_violated(monkeypatch):
     assert verified().verdict is Verdict.VIOLATED
 
 
-@pytest.mark.parametrize(
-    ("times", "least"), [(2, 3.3), pytest.param(40, 5, marks=pytest.mark.slow)]
-)
+@cases("times least", (2, 3.3), pytest.param(40, 5, marks=pytest.mark.slow))
 def test_public_words_that_keep_themselves_too_often_are_violated(monkeypatch, times, least):
     """By the certificate, and by draws where it is not looked at."""
     single = near_sets._themselves

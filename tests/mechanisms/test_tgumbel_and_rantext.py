@@ -8,7 +8,7 @@ from line_laws import line_space, losses, off, space_of
 from rantext_law import LaplaceNorm, law
 from scipy import stats
 from scipy.integrate import quad
-from support import fits, make_embeddings, streams
+from support import cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.rantext_paper import RanTextPaper, divisor
@@ -29,9 +29,7 @@ def sampler(space):
     return TGumbelPaper(300.0).prepare(space)
 
 
-@pytest.mark.parametrize(
-    ("n", "factor"), [(60, 0.96), (100, 1.33), pytest.param(200, 2.16, marks=pytest.mark.slow)]
-)
+@cases("n factor", (60, 0.96), (100, 1.33), pytest.param(200, 2.16, marks=pytest.mark.slow))
 def test_golden_true_over_claimed(n, factor):
     """docs/proofs.md 3.3, 1 % above the domain's edge."""
     # n-1 words at distance sqrt 2 from each other, and an outlier at twice that from all.

@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 import numpy as np
 import pytest
 from line_laws import losses, off
-from support import fits, make_embeddings, streams
+from support import cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tldp import TLDP, principal_components
@@ -111,9 +111,11 @@ def test_constant_coordinates_and_few_dimensions():
     assert 0 <= out.min() <= out.max() < 12
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [("levels", "1", "a whole number >= 2"), ("weights", "some", ""), ("dimensions", "0", "")],
+@cases(
+    "name value told",
+    ("levels", "1", "a whole number >= 2"),
+    ("weights", "some", ""),
+    ("dimensions", "0", ""),
 )
 def test_domain(name, value, told):
     with pytest.raises(UsageError, match=f"{name} must be {told}"):

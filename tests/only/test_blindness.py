@@ -13,7 +13,7 @@ from itertools import islice
 import pytest
 from checks.blindness import Blindness
 from checks.exchanged import Drawn
-from support import SHARED
+from support import SHARED, cases
 
 from dpsan.only.decision import decide
 from dpsan.only.marks import LARGE
@@ -34,9 +34,10 @@ def unexplained(found):
     return [pair for pair in pairs if not any(re.search(why, pair) for why in EXPLAINED)]
 
 
-@pytest.mark.parametrize(
-    ("key", "others", "step"),
-    [("k", 1, 12), *(pytest.param(key, 10, 1, marks=pytest.mark.slow) for key in "kq")],
+@cases(
+    "key others step",
+    ("k", 1, 12),
+    *(pytest.param(key, 10, 1, marks=pytest.mark.slow) for key in "kq"),
 )
 def test_another_word_of_its_label_changes_nothing_in_150_000_exchanges(
     sensitive, key, others, step

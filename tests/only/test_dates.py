@@ -6,7 +6,7 @@ from collections import Counter
 from datetime import date
 from itertools import pairwise, product
 
-import pytest
+from support import cases
 from support import drawn_often as drawn
 
 from dpsan.only.permutations import Walk
@@ -51,9 +51,10 @@ def test_dates_keep_their_order_wherever_they_stand():
         assert names[1] < names[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "first"),
-    [("Born 14/03/1966, seen 02/05/2023.", 0), ("Born 03/14/1966, seen 05/02/2023.", 1)],
+@cases(
+    "text first",
+    ("Born 14/03/1966, seen 02/05/2023.", 0),
+    ("Born 03/14/1966, seen 05/02/2023.", 1),
     ids=["day first", "month first"],
 )
 def test_one_date_tells_which_number_is_the_day_of_all(text, first):

@@ -3,13 +3,13 @@
 import json
 
 import pytest
+from support import cases
 
 TEXT = "Mr. Case met Grace on Monday, version 3: an old Zxqvar."
 
 
 def explained(dpsan, *arguments, text=b""):
-    done = dpsan("explain", "--json", "--only", *arguments, stdin=text)
-    assert done.returncode == 0, done.stderr
+    done = dpsan("explain", "--json", "--only", *arguments, stdin=text, status=0)
     return [{row["token"]: row for row in tokens} for tokens in json.loads(done.stdout)]
 
 
@@ -19,13 +19,11 @@ def tokens(dpsan):
     return found
 
 
-@pytest.mark.parametrize(
-    ("token", "word_class", "group", "rule"),
-    [
-        ("Case", "names", "surname", "title 1"),
-        ("Grace", "names", "given_f", "sure"),
-        ("Zxqvar", "names", "surname", "unknown"),
-    ],
+@cases(
+    "token word_class group rule",
+    ("Case", "names", "surname", "title 1"),
+    ("Grace", "names", "given_f", "sure"),
+    ("Zxqvar", "names", "surname", "unknown"),
 )
 def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group, rule):
     row = tokens[token]
@@ -34,15 +32,13 @@ def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group
     assert row["why"]
 
 
-@pytest.mark.parametrize(
-    ("token", "passes"),
-    [
-        ("Mr", "list titles"),
-        ("met", "list vocabulary"),
-        ("on", "list function words"),
-        ("3", "rule counted"),
-        ("Monday", "class dates is not chosen"),
-    ],
+@cases(
+    "token passes",
+    ("Mr", "list titles"),
+    ("met", "list vocabulary"),
+    ("on", "list function words"),
+    ("3", "rule counted"),
+    ("Monday", "class dates is not chosen"),
 )
 def test_a_token_that_passes_names_its_list_or_rule(tokens, token, passes):
     assert tokens[token]["passes"] == passes
@@ -71,6 +67,5 @@ def test_the_table_shows_the_same(dpsan):
 
 
 def test_standard_input_that_is_no_text_is_named_by_line(dpsan):
-    done = dpsan("explain", "--only", "names", "-", stdin=b"Grace\n\xff\n")
-    assert done.returncode == 2
+    done = dpsan("explain", "--only", "names", "-", stdin=b"Grace\n\xff\n", status=2)
     assert done.stderr == b"dpsan: standard input:2: not UTF-8\n"

@@ -1,6 +1,7 @@
 """Which names of members hold the name or the address of a person."""
 
 import pytest
+from support import cases
 
 from dpsan.only.keys import holds_person
 
@@ -21,12 +22,10 @@ def test_names_of_a_schema_hold_nobody(key):
     assert not holds_person(key)
 
 
-@pytest.mark.parametrize(
+@cases(
     "key",
-    [
-        *("Maria", "maria", "MARIA", "mariaGonzalez", "maria_gonzalez", "notes for Gonzalez"),
-        *("a.b@example.org", "@maria_g", "root@10.0.0.1", "+44 20 7946 0123", "user:anna"),
-    ],
+    *("Maria", "maria", "MARIA", "mariaGonzalez", "maria_gonzalez", "notes for Gonzalez"),
+    *("a.b@example.org", "@maria_g", "root@10.0.0.1", "+44 20 7946 0123", "user:anna"),
 )
 def test_names_and_addresses_are_found(key):
     assert holds_person(key)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support import cases
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import CLASSES, only_classes
@@ -249,9 +250,7 @@ def test_a_result_does_not_depend_on_batches(sensitive):
     assert sensitive.sanitize(texts, KEY, [0, 0, 1, 1]).lines != whole
 
 
-@pytest.mark.parametrize(
-    "text", ["from 250mg to 500mg", "from 17mg to 40mg", "$20, $31", "3.50, 3.47"]
-)
+@cases("text", "from 250mg to 500mg", "from 17mg to 40mg", "$20, $31", "3.50, 3.47")
 def test_two_doses_and_two_prices_stay_two_whatever_their_forms(sensitive, text):
     """Round numbers and others have strings of their own, which are partly the same."""
     for at in range(100):
@@ -382,23 +381,21 @@ def test_numbers_by_value_stay_as_often_as_a_run_says():
     assert "hidden completely, except of numbers by value; by chance at most" in lines[1]
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"epsilon": 2.0}, "only takes no epsilon"),
-        ({"mechanism": "krr"}, "no mechanism"),
-        ({"embeddings": "x.vec"}, "no vocabulary"),
-        ({"unknown": "mask"}, "no policy for unknown words"),
-        ({"case": "vocabulary"}, "no letter case"),
-        ({"tokenizer": "ptb"}, "no tokenizer"),
-        ({"fluent": True}, "only takes no fluent output"),
-        ({"classes": "sensitive"}, "only and class exclude each other"),
-        ({"public": "function"}, "exclude public words"),
-        ({"only": "names,names"}, "twice"),
-        ({"only": "nmes"}, "no class and no file"),
-        ({"only": "names=2"}, "no epsilon"),
-        ({"only": ""}, "no class of words"),
-    ],
+@cases(
+    "options words",
+    ({"epsilon": 2.0}, "only takes no epsilon"),
+    ({"mechanism": "krr"}, "no mechanism"),
+    ({"embeddings": "x.vec"}, "no vocabulary"),
+    ({"unknown": "mask"}, "no policy for unknown words"),
+    ({"case": "vocabulary"}, "no letter case"),
+    ({"tokenizer": "ptb"}, "no tokenizer"),
+    ({"fluent": True}, "only takes no fluent output"),
+    ({"classes": "sensitive"}, "only and class exclude each other"),
+    ({"public": "function"}, "exclude public words"),
+    ({"only": "names,names"}, "twice"),
+    ({"only": "nmes"}, "no class and no file"),
+    ({"only": "names=2"}, "no epsilon"),
+    ({"only": ""}, "no class of words"),
 )
 def test_what_only_excludes(options, words):
     with pytest.raises(UsageError, match=words):

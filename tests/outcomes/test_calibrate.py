@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support import Held, at_first_epsilon, make_embeddings
+from support import Held, at_first_epsilon, cases, make_embeddings
 
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
@@ -54,12 +54,10 @@ def test_draws_come_close_to_what_was_wanted(few_draws, wanted):
     assert low < answer.achieved < high <= wanted < high + (high - low) / 2
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        *(("exponential", each) for each in (0.02, 0.3, 0.9)),
-        *(("krr", 0.02), ("knn-response", 0.3), ("zipf-response", 0.9), ("tem", 0.3)),
-    ],
+@cases(
+    "name wanted",
+    *(("exponential", each) for each in (0.02, 0.3, 0.9)),
+    *(("krr", 0.02), ("knn-response", 0.3), ("zipf-response", 0.9), ("tem", 0.3)),
 )
 def test_unchanged_from_distributions(name, wanted):
     values = {"k": 1, "outputs": "all"} if name == "knn-response" else {}
@@ -98,9 +96,7 @@ def test_intervals_hold(few_draws):
     assert not all(low <= true * 1.2 <= high for low, high in limits)
 
 
-@pytest.mark.parametrize(
-    ("name", "wanted"), [*zip(LDP, [0.5, 4.0] * 4, strict=False), ("exponential", 0.5)]
-)
+@cases("name wanted", *zip(LDP, [0.5, 4.0] * 4, strict=False), ("exponential", 0.5))
 def test_epsilon_ldp(name, wanted):
     answer = found(name, "epsilon-ldp", wanted, SMALL)
     assert private(answer)
@@ -120,18 +116,16 @@ def test_epsilons_of_the_exponential_mechanism_beat_the_naive_bound():
     assert 1.2 < answer.mechanism.epsilon / (6 / SPACE.diameter) < 2
 
 
-@pytest.mark.parametrize(
-    ("name", "target", "wanted", "message"),
-    [
-        ("laplace", "unchanged", 1.5, r"unchanged must be > 0 and < 1 \(got 1.5\)"),
-        ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 \(got -1\)"),
-        ("laplace", "epsilon-ldp", math.nan, "epsilon-ldp must be > 0"),
-        ("krr", "unchanged", 0.001, "unchanged 0.001 is out of reach: at least 0.0033"),
-        ("tem", "epsilon-ldp", 500.0, "out of reach: at most 12.6.* on this vocabulary"),
-        ("uniform", "unchanged", 0.5, "unchanged 0.5 is out of reach: at most 0.0033"),
-        ("gaussian-classical", "epsilon-ldp", 3.0, "delta is required"),
-        ("trlaplace-paper", "epsilon-ldp", 1.0, "no certified LDP epsilon .status REFUTED"),
-    ],
+@cases(
+    "name target wanted message",
+    ("laplace", "unchanged", 1.5, r"unchanged must be > 0 and < 1 \(got 1.5\)"),
+    ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 \(got -1\)"),
+    ("laplace", "epsilon-ldp", math.nan, "epsilon-ldp must be > 0"),
+    ("krr", "unchanged", 0.001, "unchanged 0.001 is out of reach: at least 0.0033"),
+    ("tem", "epsilon-ldp", 500.0, "out of reach: at most 12.6.* on this vocabulary"),
+    ("uniform", "unchanged", 0.5, "unchanged 0.5 is out of reach: at most 0.0033"),
+    ("gaussian-classical", "epsilon-ldp", 3.0, "delta is required"),
+    ("trlaplace-paper", "epsilon-ldp", 1.0, "no certified LDP epsilon .status REFUTED"),
 )
 def test_out_of_reach(name, target, wanted, message):
     with pytest.raises(UsageError, match=message):
@@ -153,13 +147,11 @@ def test_all_mechanisms_answer_or_say_why(few_draws):
     assert not any("\n" in each for each in said)
 
 
-@pytest.mark.parametrize(
-    ("name", "target", "wanted"),
-    [
-        ("exponential", "unchanged", 0.3),
-        ("zipf-response", "unchanged", 0.5),
-        ("tem", "epsilon-ldp", 4.0),
-    ],
+@cases(
+    "name target wanted",
+    ("exponential", "unchanged", 0.3),
+    ("zipf-response", "unchanged", 0.5),
+    ("tem", "epsilon-ldp", 4.0),
 )
 def test_the_wrong_end_is_noticed(name, target, wanted, monkeypatch):
     assert private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))

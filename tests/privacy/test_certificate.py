@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from support import make_embeddings
+from support import cases, make_embeddings
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.mechanisms import MECHANISMS
@@ -72,9 +72,13 @@ def test_exp_certificate_against_brute_force(space, mechanism):
     assert found.epsilon_metric == pytest.approx(exact, abs=1e-7)
 
 
-@pytest.mark.parametrize(
+@cases(
     "mechanism",
-    [KnnResponse(4.0, k=5, outputs=30), KRR(3.0), ZipfResponse(5.0), ZipfResponse(0.2), Uniform()],
+    KnnResponse(4.0, k=5, outputs=30),
+    KRR(3.0),
+    ZipfResponse(5.0),
+    ZipfResponse(0.2),
+    Uniform(),
     ids=repr,
 )
 def test_equal_totals_against_brute_force(space, mechanism):

@@ -6,8 +6,7 @@ TEXT = "Maria Gonzalez's flight, the zyxwvq one, leaves at 10:30.\r\n\nNo 😀 w
 
 def run(dpsan, tmp_path, *more):
     path = tmp_path / "a.jsonl"
-    done = dpsan("rewrite", "-e", "8", "--audit", str(path), *more, stdin=TEXT)
-    assert done.returncode == 0, done.stderr
+    done = dpsan("rewrite", "-e", "8", "--audit", str(path), *more, stdin=TEXT, status=0)
     return done.stdout, [json.loads(line) for line in path.read_bytes().splitlines()], path
 
 

@@ -1,7 +1,7 @@
 """Every audit that can be written can be read, and adds up to the totals of its run."""
 
 import pytest
-from support import at_first_epsilon, change_row, make_embeddings, run_over
+from support import at_first_epsilon, cases, change_row, make_embeddings, run_over
 
 from dpsan.analysis.evaluate.setting import read_run
 from dpsan.analysis.report import read_audit
@@ -80,10 +80,7 @@ def test_round_trip(name, parameters, options, tmp_path):
     assert {row["text"] for row in words} == {1, 2}
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "record", "file"),
-    [("gaussian", {"delta": 1e-6}, 5, 11), ("tldp", {}, 5, 11)],
-)
+@cases("name parameters record file", ("gaussian", {"delta": 1e-6}, 5, 11), ("tldp", {}, 5, 11))
 def test_a_record_is_all_its_texts(tmp_path, name, parameters, record, file):
     """Its fields are one person's: what it costs is their sum, times the copies."""
     path, totals = written(tmp_path, opened(name, parameters), copies=3)
@@ -94,19 +91,17 @@ def test_a_record_is_all_its_texts(tmp_path, name, parameters, record, file):
     assert deltas == pytest.approx([totals.draws * one, 3 * record * one, 3 * file * one])
 
 
-@pytest.mark.parametrize(
-    ("at", "values", "message"),
-    [
-        (0, {"schema": 1}, ":1: an audit of another schema than 16, which this version reads"),
-        (0, {"guarantee": {}}, ":1: damaged audit row: no status"),
-        (0, {"epsilon": None}, ":1: damaged audit row: epsilon is of another type"),
-        (1, {"epsilon": "2"}, ":2: damaged audit row: epsilon is of another type"),
-        (1, {"action": "replaced"}, ":2: damaged audit row: unknown action"),
-        (1, {"in": "word1"}, ":2: damaged audit row: fields that no such row has"),
-        (1, {"line": True}, ":2: damaged audit row: line is of another type"),
-        (2, {"type": "header"}, ":3: damaged audit row: no schema"),
-        (-1, {"draws": 0}, "damaged audit row: the words before it do not add up"),
-    ],
+@cases(
+    "at values message",
+    (0, {"schema": 1}, ":1: an audit of another schema than 16, which this version reads"),
+    (0, {"guarantee": {}}, ":1: damaged audit row: no status"),
+    (0, {"epsilon": None}, ":1: damaged audit row: epsilon is of another type"),
+    (1, {"epsilon": "2"}, ":2: damaged audit row: epsilon is of another type"),
+    (1, {"action": "replaced"}, ":2: damaged audit row: unknown action"),
+    (1, {"in": "word1"}, ":2: damaged audit row: fields that no such row has"),
+    (1, {"line": True}, ":2: damaged audit row: line is of another type"),
+    (2, {"type": "header"}, ":3: damaged audit row: no schema"),
+    (-1, {"draws": 0}, "damaged audit row: the words before it do not add up"),
 )
 def test_what_is_not_in_the_grammar(tmp_path, at, values, message):
     path, _ = written(tmp_path, opened("krr", {}))

@@ -2,9 +2,8 @@
 
 import json
 
-import pytest
 from json_schema import TYPES, wrong
-from support import ROOT
+from support import ROOT, cases
 
 from dpsan.run.audit.schema import ROWS, SCHEMA
 
@@ -60,16 +59,14 @@ def test_the_stored_schema_is_that_of_the_program():
     assert PATH.read_text() == written()
 
 
-@pytest.mark.parametrize(
+@cases(
     "options",
-    [
-        ("-e", "8", "--audit-originals", "--copies", "2"),
-        ("-e", "8", "--class", "sensitive", "--numbers", "value"),
-        (
-            "--only",
-            "sensitive",
-        ),
-    ],
+    ("-e", "8", "--audit-originals", "--copies", "2"),
+    ("-e", "8", "--class", "sensitive", "--numbers", "value"),
+    (
+        "--only",
+        "sensitive",
+    ),
     ids=["originals", "classes", "only"],
 )
 def test_rows_are_as_the_schema_says(dpsan, tmp_path, options):

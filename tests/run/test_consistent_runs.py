@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import engine_here
 import pytest
-from support import change_row, make_embeddings, run_over, write_vectors
+from support import cases, change_row, make_embeddings, run_over, write_vectors
 
 from dpsan.analysis.report import read_audit
 from dpsan.embeddings import file_digest
@@ -108,9 +108,8 @@ def outputs_of(done, unit):
     return out
 
 
-@pytest.mark.parametrize(
-    ("unit", "ending"),
-    [*((unit, "txt") for unit in UNITS), (Unit.RECORD, "jsonl"), (Unit.FILE, "jsonl")],
+@cases(
+    "unit ending", *((unit, "txt") for unit in UNITS), (Unit.RECORD, "jsonl"), (Unit.FILE, "jsonl")
 )
 def test_every_way_to_run_draws_the_same_words(unit, ending, opened, vectors, store, tmp_path):
     sanitizer = opened(unit)

@@ -10,7 +10,15 @@ import pytest
 import support
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import asked, change_row, make_embeddings, run_over, write_damaged, write_vectors
+from support import (
+    asked,
+    cases,
+    change_row,
+    make_embeddings,
+    run_over,
+    write_damaged,
+    write_vectors,
+)
 
 from dpsan import Memo, Sanitizer
 from dpsan.analysis.report import read_audit
@@ -261,29 +269,27 @@ def test_no_damage_goes_unnoticed(whole, at, flip, tmp_path_factory):
         assert memo.totals().draws == 8
 
 
-@pytest.mark.parametrize(
-    ("spoil", "told"),
-    [
-        (lambda path: path.write_bytes(b""), "empty"),
-        (lambda path: path.write_bytes(b"no database" * 99), "not a memo of dpsan"),
-        (lambda path: path.chmod(0o640), "others may read it"),
-        (lambda path: path.chmod(0o620), "other users may write to it"),
-        (lambda path: path.parent.chmod(0o777), "other users may write to it"),
-        (lambda path: path.rename(path.with_name("x")).with_name(NAME).symlink_to("x"), "symbolic"),
-        (lambda path: (path.unlink(), path.mkdir()), "is a directory"),
-        (lambda path: path.with_name("x").hardlink_to(path), "has other names"),
-        (lambda path: os.mkfifo(f"{path}-journal"), "not a regular file"),
-        (lambda path: Path(f"{path}-journal").symlink_to(NAME), "journal: is a symbolic"),
-        (lambda path: asked(path, "PRAGMA user_version=2"), "of another version than 1"),
-        (lambda path: asked(path, "PRAGMA application_id=2"), "not a memo of dpsan"),
-        (lambda path: asked(path, "DROP TABLE entries"), "damaged"),
-        (lambda path: asked(path, "DELETE FROM own"), "damaged"),
-        (lambda path: asked(path, "DELETE FROM entries"), "damaged"),
-        (lambda path: asked(path, "UPDATE entries SET output = 'x'"), "damaged"),
-        (lambda path: asked(path, "UPDATE entries SET epsilon = 0"), "damaged"),
-        (lambda path: asked(path, "UPDATE own SET key = zeroblob(32)"), "damaged"),
-        (lambda path: path.write_bytes(path.read_bytes().replace(b"TE T", b"\xd4E T")), "damaged"),
-    ],
+@cases(
+    "spoil told",
+    (lambda path: path.write_bytes(b""), "empty"),
+    (lambda path: path.write_bytes(b"no database" * 99), "not a memo of dpsan"),
+    (lambda path: path.chmod(0o640), "others may read it"),
+    (lambda path: path.chmod(0o620), "other users may write to it"),
+    (lambda path: path.parent.chmod(0o777), "other users may write to it"),
+    (lambda path: path.rename(path.with_name("x")).with_name(NAME).symlink_to("x"), "symbolic"),
+    (lambda path: (path.unlink(), path.mkdir()), "is a directory"),
+    (lambda path: path.with_name("x").hardlink_to(path), "has other names"),
+    (lambda path: os.mkfifo(f"{path}-journal"), "not a regular file"),
+    (lambda path: Path(f"{path}-journal").symlink_to(NAME), "journal: is a symbolic"),
+    (lambda path: asked(path, "PRAGMA user_version=2"), "of another version than 1"),
+    (lambda path: asked(path, "PRAGMA application_id=2"), "not a memo of dpsan"),
+    (lambda path: asked(path, "DROP TABLE entries"), "damaged"),
+    (lambda path: asked(path, "DELETE FROM own"), "damaged"),
+    (lambda path: asked(path, "DELETE FROM entries"), "damaged"),
+    (lambda path: asked(path, "UPDATE entries SET output = 'x'"), "damaged"),
+    (lambda path: asked(path, "UPDATE entries SET epsilon = 0"), "damaged"),
+    (lambda path: asked(path, "UPDATE own SET key = zeroblob(32)"), "damaged"),
+    (lambda path: path.write_bytes(path.read_bytes().replace(b"TE T", b"\xd4E T")), "damaged"),
 )
 def test_what_is_not_ours_alone_or_not_a_memo_is_refused(spoil, told, tmp_path):
     path = tmp_path / "m" / NAME

@@ -202,8 +202,7 @@ def test_the_command_starts_and_ends_a_cluster(dpsan, tmp_path):
     (tmp_path / "a.txt").write_text("Planted Maria lives in Paris.\n" * 4000)
     common = ["rewrite", "-e", "8", "--seed", "s", "a.txt"]
     alone = dpsan(*common, "-O", "one", cwd=tmp_path)
-    done = dpsan(*common, "-O", "many", "--engine", "ray", "-j", "2", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = dpsan(*common, "-O", "many", "--engine", "ray", "-j", "2", cwd=tmp_path, status=0)
     assert (done.stdout, done.stderr) == (b"", alone.stderr)
     assert (tmp_path / "many/a.txt").read_bytes() == (tmp_path / "one/a.txt").read_bytes()
     assert sorted(os.listdir(tmp_path / "many")) == [".dpsan-request", "a.txt"]

@@ -4,6 +4,7 @@ import json
 import os
 
 import pytest
+from support import cases
 
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.run.same_request import NAME, RequestFile
@@ -22,8 +23,7 @@ def test_issue_39_outputs_of_two_epsilons_are_not_mixed(folder, dpsan):
     files = [f"{at}.txt" for at in range(4)]
     first = (*BASE, "-e", "8", "-O", "out")
     assert dpsan(*first, *files[:2], cwd=folder).returncode == 0
-    done = dpsan(*BASE, "-e", "6", "-O", "out", "--resume", *files, cwd=folder)
-    assert done.returncode == 2
+    done = dpsan(*BASE, "-e", "6", "-O", "out", "--resume", *files, cwd=folder, status=2)
     assert done.stderr == (
         b"dpsan: --resume: out holds outputs of epsilon 8, this run has epsilon 6 (go on with the "
         b"first epsilon, or -O another directory begins anew)\n"
@@ -41,8 +41,7 @@ def test_a_word_list_that_changed_is_noticed(folder, dpsan):
     (folder / "keep").write_text("here\n")
     assert dpsan(*keep, "0.txt", cwd=folder).returncode == 0
     (folder / "keep").write_text("there\n")
-    done = dpsan(*keep, "--resume", "0.txt", "1.txt", cwd=folder)
-    assert done.returncode == 2
+    done = dpsan(*keep, "--resume", "0.txt", "1.txt", cwd=folder, status=2)
     assert b"other options" in done.stderr
     # Nothing that guesses of the list could be tested against: the digest has a key.
     other = dpsan(*keep, "1.txt", cwd=folder, env={"DPSAN_CACHE_DIR": str(folder / "cache")})
@@ -86,8 +85,7 @@ def test_a_directory_without_the_file_is_refused_with_the_way_out(folder, dpsan)
     (folder / "out" / "0.txt").write_text("x\n")
     (folder / NAME).write_text("here\n")
     resume = (*BASE, "-e", "8", "-O", "out", "--resume")
-    done = dpsan(*resume, "0.txt", "1.txt", cwd=folder)
-    assert done.returncode == 2
+    done = dpsan(*resume, "0.txt", "1.txt", cwd=folder, status=2)
     assert b"no .dpsan-request" in done.stderr
     assert b"-O another directory begins anew" in done.stderr
     assert dpsan(*resume, NAME, cwd=folder).returncode == 2  # no input has that name
@@ -125,17 +123,15 @@ def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
         made(cache="other", a=1).check([output])
 
 
-@pytest.mark.parametrize(
+@cases(
     "data",
-    [
-        b"{}\n",
-        b'{"output":1}\n',
-        b"none\n",
-        b"[1]\n",
-        b'{"epsilon":8}\n',
-        b'{"epsilon":8.0,"key":1}',
-        b"\xff",
-    ],
+    b"{}\n",
+    b'{"output":1}\n',
+    b"none\n",
+    b"[1]\n",
+    b'{"epsilon":8}\n',
+    b'{"epsilon":8.0,"key":1}',
+    b"\xff",
 )
 def test_a_damaged_file_is_refused_in_one_line(made, tmp_path, data):
     (tmp_path / "out").mkdir()

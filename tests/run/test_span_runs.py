@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import cut_long, make_embeddings, share_of_event
+from support import cases, cut_long, make_embeddings, share_of_event
 
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown
@@ -144,9 +144,7 @@ def run_of(folder, sanitizer, copies=1, found=FOUND, **more):
     return Run(sanitizer, plan, KEY, [folder / "in.jsonl"], **more)
 
 
-@pytest.mark.parametrize(
-    ("copies", "options"), [(3, {}), (1, {"consistent": "run"}), (1, {"unknown": "mask"})]
-)
+@cases("copies options", (3, {}), (1, {"consistent": "run"}), (1, {"unknown": "mask"}))
 def test_the_audit_tells_what_passed(tmp_path, copies, options):
     made = opened(keep=["kept"], **options)
     plan = Plan(copies=copies, spans=tmp_path / "spans", originals=True)
@@ -227,15 +225,13 @@ def test_verify_names_the_setting():
     assert {each.option for each in found} == {"public", "spans"}
 
 
-@pytest.mark.parametrize(
-    ("files", "more", "message"),
-    [
-        (["a", "b"], {}, "--spans is for one input"),
-        (["a.jsonl"], {"field": ["t", "u"]}, "--spans is for one --field"),
-        (["a.jsonl"], {"field": ["t"], "bad_records": Path("bad")}, "--spans excludes --bad-rec"),
-        (["a"], {"engine": "ray", "output_dir": Path("out")}, "--engine ray excludes --audit"),
-        (["a"], {"output": Path("s")}, "--spans and output are the same file"),
-    ],
+@cases(
+    "files more message",
+    (["a", "b"], {}, "--spans is for one input"),
+    (["a.jsonl"], {"field": ["t", "u"]}, "--spans is for one --field"),
+    (["a.jsonl"], {"field": ["t"], "bad_records": Path("bad")}, "--spans excludes --bad-rec"),
+    (["a"], {"engine": "ray", "output_dir": Path("out")}, "--engine ray excludes --audit"),
+    (["a"], {"output": Path("s")}, "--spans and output are the same file"),
 )
 def test_what_cannot_be_right_is_refused(monkeypatch, tmp_path, files, more, message):
     monkeypatch.setattr(engine, "require_ray", lambda: None)
@@ -251,11 +247,9 @@ def test_on_the_command_line(dpsan, folder, tmp_path):
     found = json.dumps({"record": 1, **row((0, 2))}) + "\n"
     (tmp_path / "s").write_text(found)
     base = ["rewrite", "-e", "5", "-m", "laplace", "-E", "two.txt", "--spans", "s"]
-    done = dpsan(*base, "-j", "2", cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
-    assert done.returncode == 0, done.stderr
+    done = dpsan(*base, "-j", "2", cwd=tmp_path, stdin=b"zq, Maria\nnever\n", status=0)
     assert done.stdout in (b"Here, Maria\nnever\n", b"There, Maria\nnever\n")
     assert b"dpsan: passed outside spans: 2 words, with 1 record without a span; " in done.stderr
     (tmp_path / "s").write_text(found + found.replace("1", "7", 1))
-    done = dpsan(*base, cwd=tmp_path, stdin=b"zq, Maria\nnever\n")
-    assert done.returncode == 1
+    done = dpsan(*base, cwd=tmp_path, stdin=b"zq, Maria\nnever\n", status=1)
     assert done.stderr.startswith(b"dpsan: s:2: record 7: the input has no such text")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from scipy.stats import fisher_exact
-from support import cut_long, embed
+from support import cases, cut_long, embed
 
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import article_for
@@ -93,23 +93,21 @@ def test_an_article_before_a_number_by_value_fits_the_number_that_is_written():
     assert [line for line in lines if line.split()[0] != article_for(line.split()[1])] == []
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        "A. Oslo",
-        "A: Oslo",
-        "A) Oslo",
-        "(a) Oslo",
-        "a. Oslo",
-        "at 7 a.m. Oslo",
-        "Type A 80",
-        "group A Oslo",
-        "vitamin A, Oslo",
-        "mark: A\nOslo",
-        "a = 80",
-        "a/80",
-        "an old man",
-    ],
+    "A. Oslo",
+    "A: Oslo",
+    "A) Oslo",
+    "(a) Oslo",
+    "a. Oslo",
+    "at 7 a.m. Oslo",
+    "Type A 80",
+    "group A Oslo",
+    "vitamin A, Oslo",
+    "mark: A\nOslo",
+    "a = 80",
+    "a/80",
+    "an old man",
 )
 def test_an_a_that_is_no_article_stays(sensitive, text):
     pieces = TOKENIZERS["unicode"](text)
@@ -176,13 +174,11 @@ def test_an_article_outside_a_span_agrees_with_the_output_where_a_line_begins():
     assert {article for article, _ in articles} == {"A", "An"}
 
 
-@pytest.mark.parametrize(
-    ("text", "stays"),
-    [
-        ("Bitte schreiben Sie an Frau Albrecht oder an j.albrecht@example.de.", ["an", "an"]),
-        ("Il y a Pauline, et il a 42 ans.", ["a", "a"]),
-        ("He wrote to an Italian, and to a Dane.", None),
-    ],
+@cases(
+    "text stays",
+    ("Bitte schreiben Sie an Frau Albrecht oder an j.albrecht@example.de.", ["an", "an"]),
+    ("Il y a Pauline, et il a 42 ans.", ["a", "a"]),
+    ("He wrote to an Italian, and to a Dane.", None),
 )
 def test_a_text_of_another_language_has_no_articles(sensitive, text, stays):
     """The German *an* became *a* before a drawn address; in English it is chosen anew."""

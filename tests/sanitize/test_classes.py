@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 from analysis.test_certificate_file import lines_of, sealed, written
 from hypothesis import given
 from hypothesis import strategies as st
-from support import ROOT, fits, make_embeddings, marked
+from support import ROOT, cases, fits, largest_ratio, make_embeddings, marked
 
 from dpsan.analysis.verify import program
 from dpsan.analysis.verify import verdict as verifying
@@ -66,22 +65,11 @@ def test_words_that_pass_in_a_row_are_copied_at_once(pieces, seed, at):
     assert bundled(at).sanitize(texts, key).lines == alone
 
 
-def brute_force(one):
-    """The loss of all inputs against all others, in fractions of the integers that are drawn."""
-    weights, n = one.sampler, one.space.n
-    rows = weights.weights(np.arange(n + 1))
-    shares = [[Fraction(int(x), int(row.sum())) for x in row] for row in rows]
-    assert len(rows) == n + 1
-    worst = Fraction(1)
-    for column in zip(*shares, strict=True):
-        assert min(column) > 0 or not max(column)
-        worst = max(worst, max(column) / min(column)) if max(column) else worst
-    return math.log(worst)
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "epsilon"),
-    [("optimal-response", 4.0), ("knn-response", 8.0), ("optimal-response", 12.0)],
+@cases(
+    "mechanism epsilon",
+    ("optimal-response", 4.0),
+    ("knn-response", 8.0),
+    ("optimal-response", 12.0),
 )
 def test_classes_beside_other_words_cost_no_more_than_epsilon(own, epsilon, mechanism):
     """A group is one more input: its words have one row, and no ratio is above e^epsilon."""
@@ -89,7 +77,7 @@ def test_classes_beside_other_words_cost_no_more_than_epsilon(own, epsilon, mech
     n, sampler = one.space.n, one.sampler
     pmf = sampler.probabilities(np.arange(n + 1))
     assert pmf.sum(axis=1) == pytest.approx(1)
-    loss = brute_force(one)
+    loss = math.log(largest_ratio(sampler.weights(np.arange(n + 1)), range(n + 1)))
     # The base is raised for classes, here for most outputs: so the loss stays below epsilon.
     assert epsilon - 0.5 < loss <= one.guarantee.epsilon_ldp + 1e-12
     assert one.guarantee.epsilon_ldp == pytest.approx(epsilon, abs=1e-9)

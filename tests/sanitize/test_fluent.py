@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
-from support import cut_long, make_embeddings
+from support import cases, cut_long, make_embeddings
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate.setting import read_run
@@ -101,19 +101,17 @@ def test_kept_words_and_spans_stay(fluent):
     assert line.endswith(TEXTS[0][10:])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"epsilon": 6.0}, "7 or more"),
-        ({"mechanism": "laplace", "allow_unproved": True}, "not for laplace"),
-        ({"only": "names"}, "only takes no fluent"),
-        ({"consistent": "record"}, "not equal ones alike"),
-        ({"vocab_size": 5000}, "language model of this vocabulary"),
-        ({"embeddings": make_embeddings()}, "language model of this vocabulary"),
-        ({"language_model": __file__}, "no language model"),
-        ({"language_model": "absent.npz"}, "absent.npz"),
-        ({"fluent": False, "language_model": __file__}, "for fluent output"),
-    ],
+@cases(
+    "options message",
+    ({"epsilon": 6.0}, "7 or more"),
+    ({"mechanism": "laplace", "allow_unproved": True}, "not for laplace"),
+    ({"only": "names"}, "only takes no fluent"),
+    ({"consistent": "record"}, "not equal ones alike"),
+    ({"vocab_size": 5000}, "language model of this vocabulary"),
+    ({"embeddings": make_embeddings()}, "language model of this vocabulary"),
+    ({"language_model": __file__}, "no language model"),
+    ({"language_model": "absent.npz"}, "absent.npz"),
+    ({"fluent": False, "language_model": __file__}, "for fluent output"),
 )
 def test_what_cannot_be_decoded_is_refused(options, message):
     with pytest.raises(DpsanError, match=message):
@@ -140,8 +138,7 @@ def test_commands(tmp_path, dpsan, fluent):
     text.write_text("\n".join(TEXTS) + "\n")
 
     def run(*arguments, status=0, stdin=""):
-        done = dpsan(*map(str, arguments), stdin=stdin.encode(), cwd=tmp_path)
-        assert done.returncode == status, done.stderr
+        done = dpsan(*map(str, arguments), stdin=stdin.encode(), cwd=tmp_path, status=status)
         return done.stdout.decode(), done.stderr.decode()
 
     options = ("rewrite", "-e", 8, "--seed", 1, text)
@@ -174,8 +171,7 @@ def test_the_command_verifies_it(tmp_path, dpsan):
     digest = load_embeddings(tmp_path / "words.txt").digest
     (tmp_path / "model.npz").write_bytes(estimated(counts).to_bytes(digest))
     given = ("-e", "8", "-E", "words.txt", "-q", "--draws", "10000", "--words", "4", "--fluent")
-    done = dpsan("verify", *given, "--language-model", "model.npz", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = dpsan("verify", *given, "--language-model", "model.npz", cwd=tmp_path, status=0)
     assert b": KEPT" in done.stdout
 
 

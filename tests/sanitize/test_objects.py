@@ -4,6 +4,7 @@ import json
 
 import pytest
 from identity import marker
+from support import cases
 
 from dpsan.errors import UsageError
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -49,17 +50,15 @@ def test_chosen_fields_alone():
     assert out == [{"content": "<unk>"}, {"content": [{"text": "<unk>", "id": "c"}]}, shapes[2]]
 
 
-@pytest.mark.parametrize(
-    ("value", "how", "error"),
-    [
-        ({"a": b"secret"}, {}, TypeError),
-        ([{"secret"}], {}, TypeError),
-        ({"a": 1}, {"fields": "a"}, UsageError),
-        ({"a": "secret"}, {"fields": "a.b"}, UsageError),
-        ({"a": "secret"}, {"fields": "b"}, UsageError),
-        ("secret", {"fields": "a..b"}, UsageError),
-        ("secret", {"except_": "a["}, UsageError),
-    ],
+@cases(
+    "value how error",
+    ({"a": b"secret"}, {}, TypeError),
+    ([{"secret"}], {}, TypeError),
+    ({"a": 1}, {"fields": "a"}, UsageError),
+    ({"a": "secret"}, {"fields": "a.b"}, UsageError),
+    ({"a": "secret"}, {"fields": "b"}, UsageError),
+    ("secret", {"fields": "a..b"}, UsageError),
+    ("secret", {"except_": "a["}, UsageError),
 )
 def test_what_cannot_be_drawn_is_refused_in_a_line_without_content(value, how, error):
     with pytest.raises(error) as caught:

@@ -6,7 +6,7 @@ import re
 from itertools import product
 
 import pytest
-from support import change_row, make_embeddings, write_vectors
+from support import cases, change_row, make_embeddings, write_vectors
 
 from dpsan.analysis.evaluate.setting import read_run
 from dpsan.analysis.report import read_audit
@@ -129,14 +129,12 @@ def test_audit(tmp_path):
     assert read_run(path).settings(path.parent / "list").public == words
 
 
-@pytest.mark.parametrize(
-    ("at", "values", "message"),
-    [
-        (0, {"public": None}, "public words in one place and not in another"),
-        (0, {"public": {"list": "list"}}, "no words"),
-        (2, {"epsilon": None}, "the words before it do not add up"),
-        (-1, {"public": 0}, "the words before it do not add up"),
-    ],
+@cases(
+    "at values message",
+    (0, {"public": None}, "public words in one place and not in another"),
+    (0, {"public": {"list": "list"}}, "no words"),
+    (2, {"epsilon": None}, "the words before it do not add up"),
+    (-1, {"public": 0}, "the words before it do not add up"),
 )
 def test_damaged_audits(tmp_path, at, values, message):
     path, _ = written(tmp_path, "word1 word9 zyx\n")
@@ -156,8 +154,7 @@ def test_commands(dpsan, tmp_path):
     free = ("--public", "free.txt")
 
     def run(*arguments, status=0):
-        done = dpsan(*arguments, cwd=tmp_path)
-        assert done.returncode == status, done.stderr
+        done = dpsan(*arguments, cwd=tmp_path, status=status)
         return done.stdout.decode() + done.stderr.decode()
 
     outputs, audits = [], []

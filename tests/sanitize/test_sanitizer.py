@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import audit_rows, embed, make_embeddings, written_at
+from support import audit_rows, cases, embed, make_embeddings, written_at
 
 import dpsan
 from dpsan.errors import UsageError
@@ -210,19 +210,17 @@ def test_issue_13_repr_is_short_and_tells_no_secret():
     assert len(repr(dpsan.load_embeddings())) < 100
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"epsilon": "8"}, r"epsilon must be a number > 0 \(got '8', a str\)"),
-        ({"epsilon": True}, "epsilon must be a number > 0"),
-        ({"epsilon": 1, "vocab_size": 0}, "vocab_size must be >= 1"),
-        ({"epsilon": 1, "keep": "IBM"}, "keep must be a list of words"),
-        ({"epsilon": 1, "mechanism": "gaussian"}, r"such as parameters={'delta': 1e-6}"),
-        ({"epsilon": 1, "mechanism": "custext"}, r"\(allow_unproved=True runs it all the same\)"),
-        ({"epsilon": 1, "mechanism": "knn-respnse"}, "did you mean 'knn-response'"),
-        ({"epsilon": 1, "tokenizer": "words"}, "tokenizer"),
-        ({"epsilon": 1, "case": "upper"}, "case"),
-    ],
+@cases(
+    "arguments message",
+    ({"epsilon": "8"}, r"epsilon must be a number > 0 \(got '8', a str\)"),
+    ({"epsilon": True}, "epsilon must be a number > 0"),
+    ({"epsilon": 1, "vocab_size": 0}, "vocab_size must be >= 1"),
+    ({"epsilon": 1, "keep": "IBM"}, "keep must be a list of words"),
+    ({"epsilon": 1, "mechanism": "gaussian"}, r"such as parameters={'delta': 1e-6}"),
+    ({"epsilon": 1, "mechanism": "custext"}, r"\(allow_unproved=True runs it all the same\)"),
+    ({"epsilon": 1, "mechanism": "knn-respnse"}, "did you mean 'knn-response'"),
+    ({"epsilon": 1, "tokenizer": "words"}, "tokenizer"),
+    ({"epsilon": 1, "case": "upper"}, "case"),
 )
 def test_issue_13_errors_name_arguments(arguments, message):
     with pytest.raises(UsageError, match=message) as caught:
@@ -238,15 +236,13 @@ def test_epsilon_may_be_any_real_number():
         _ = dpsan.nothing
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"mechanism": 8}, r"mechanism must be a str \(got int\) \(epsilon=8"),
-        ({"only": 7}, r"only must be a str \(got int\)"),
-        ({"only": "people", "roles": False}, r"roles must be a str \(got bool\)"),
-        ({"epsilon": 8, "parameters": ["k=20"]}, r"parameters must be a dict \(got list\)"),
-        ({"epsilon": 8, "vocab_size": "100"}, r"vocab_size must be a int \(got str\)"),
-    ],
+@cases(
+    "options told",
+    ({"mechanism": 8}, r"mechanism must be a str \(got int\) \(epsilon=8"),
+    ({"only": 7}, r"only must be a str \(got int\)"),
+    ({"only": "people", "roles": False}, r"roles must be a str \(got bool\)"),
+    ({"epsilon": 8, "parameters": ["k=20"]}, r"parameters must be a dict \(got list\)"),
+    ({"epsilon": 8, "vocab_size": "100"}, r"vocab_size must be a int \(got str\)"),
 )
 def test_an_argument_of_another_type_is_one_of_our_errors(options, told):
     with pytest.raises(UsageError, match=told):

@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from support import ROOT
+from support import ROOT, cases
 
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
@@ -79,15 +79,13 @@ def test_nothing_drawn_nothing_said():
         assert Statement(totals(pure(2), (0,)), "krr", 0.0).lines(verbose=verbose) == []
 
 
-@pytest.mark.parametrize(
-    ("guarantee", "copies", "unchanged", "weak"),
-    [
-        (pure(16.0), 1, 0.5, ""),
-        (pure(16.1), 1, 0.1, "LDP epsilon 16.1 per word"),
-        (pure(6.0), 3, 0.1, "LDP epsilon 18 per word"),
-        (pure(np.inf), 1, 0.1, "no finite LDP epsilon per word"),
-        (pure(1.0), 1, 0.92, "92 % of the words in the vocabulary are expected to stay unchanged"),
-    ],
+@cases(
+    "guarantee copies unchanged weak",
+    (pure(16.0), 1, 0.5, ""),
+    (pure(16.1), 1, 0.1, "LDP epsilon 16.1 per word"),
+    (pure(6.0), 3, 0.1, "LDP epsilon 18 per word"),
+    (pure(np.inf), 1, 0.1, "no finite LDP epsilon per word"),
+    (pure(1.0), 1, 0.92, "92 % of the words in the vocabulary are expected to stay unchanged"),
 )
 def test_weak(guarantee, copies, unchanged, weak):
     told = weakness(guarantee, copies, unchanged)
@@ -114,14 +112,12 @@ def test_what_the_run_itself_exposes():
     assert said[1] == ("not protected here: which words are unknown, the words of the keep-list")
 
 
-@pytest.mark.parametrize(
+@cases(
     "options",
-    [
-        "--only sensitive",
-        "--only numbers --numbers value -e 2 --consistent off",
-        "-e 8 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}",
-        "-e 8 --numbers value --class contacts,ids --consistent file",
-    ],
+    "--only sensitive",
+    "--only numbers --numbers value -e 2 --consistent off",
+    "-e 8 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}",
+    "-e 8 --numbers value --class contacts,ids --consistent file",
 )
 def test_audit_and_report_list_the_facts_that_the_statement_calls_not_protected(
     options, dpsan, tmp_path
@@ -129,8 +125,7 @@ def test_audit_and_report_list_the_facts_that_the_statement_calls_not_protected(
     keep, audit = tmp_path / "keep.txt", tmp_path / "audit.jsonl"
     keep.write_text("red\n")
     given = options.format(keep=keep).split()
-    done = dpsan("rewrite", *given, "-v", "-a", audit, stdin=b"Maria met 12 red men.\n")
-    assert done.returncode == 0
+    done = dpsan("rewrite", *given, "-v", "-a", audit, stdin=b"Maria met 12 red men.\n", status=0)
     (said,) = re.findall(r"^dpsan: not protected: (.*)$", done.stderr.decode(), re.M)
     header = json.loads(audit.read_text().splitlines()[0])
     assert ", ".join(header["not_protected"]) == said

@@ -20,7 +20,7 @@ _SETTINGS = {
 _TESTS = (
     "checks/test_checks.py::test_the_program_has_no_fault_with_any_option",
     "checks/test_checks.py::test_every_mechanism_prints_its_loss_and_draws_as_it_says",
-    "mechanisms/test_knn_response.py::test_knn_response_outside_draws_every_other_word",
+    "mechanisms/test_tables.py::test_knn_response_outside_draws_every_other_word",
     "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
     "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
     "mechanisms/test_public_words.py::test_draws_agree_with_probabilities",

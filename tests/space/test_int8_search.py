@@ -5,7 +5,7 @@ import sys
 import faiss
 import numpy as np
 import pytest
-from support import need_extra
+from support import cases, need_extra
 
 from dpsan.space import exact_search, int8_product, int8_search
 from dpsan.space.exact_search import FlatIndex
@@ -104,9 +104,10 @@ def test_the_same_rows_and_distances(at_once, n, d, noise):
 LENGTHS = [(1, 63, {"n": 5000, "d": 20, "spread": spread}) for spread in (0.6, 2.0)]
 
 
-@pytest.mark.parametrize(
-    ("k", "level", "of"),
-    [*((k, level, {"d": 40}) for k in (1, 2, 4, 14, 16) for level in (63, 127)), *LENGTHS],
+@cases(
+    "k level of",
+    *((k, level, {"d": 40}) for k in (1, 2, 4, 14, 16) for level in (63, 127)),
+    *LENGTHS,
 )
 def test_few_rows_are_left_and_the_nearest_among_them(monkeypatch, k, level, of):
     """Twin of the next test."""

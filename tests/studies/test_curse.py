@@ -7,7 +7,7 @@ import pytest
 from common import laplace_laws as laws
 from curse import STUDIES, gaps
 from scipy import integrate, special, stats
-from support import ALPHA, make_embeddings
+from support import ALPHA, cases, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
@@ -90,10 +90,7 @@ def test_moments_and_tails_of_the_draws():
     assert disc["low"] < disc["closed_form"] < disc["high"]
 
 
-@pytest.mark.parametrize(
-    ("d", "a", "half"),
-    [(25, 1.799, 31.13), (50, 1.533, 37.5), (100, 1.362, 47.1), (300, 1.2, 71.9)],
-)
+@cases("d a half", (25, 1.799, 31.13), (50, 1.533, 37.5), (100, 1.362, 47.1), (300, 1.2, 71.9))
 def test_theorem_5_8(d, a, half):
     """The paper's interval of 99 %: both factors are the root of .99; what is needed is less."""
     found = laws.interval(d, 0.99)

@@ -12,7 +12,7 @@ import sys
 import pytest
 from common.command import main, run
 from common.values import dimensions, drafts, numbers, whole
-from support import ROOT, make_embeddings, marked, need_extra, write_vectors
+from support import ROOT, cases, make_embeddings, marked, need_extra, write_vectors
 
 from dpsan.errors import DpsanError, ExtraMissingError, UsageError
 from dpsan.space.metric_space import MetricSpace
@@ -128,23 +128,21 @@ def test_table_and_notes(folder, capsys):
     assert capsys.readouterr() == (out, "")
 
 
-@pytest.mark.parametrize(
-    ("script", "words", "message"),
-    [
-        ("own", "variance -m laplce", "did you mean 'laplace'"),
-        ("own", "variance -e 1,x", "--epsilon must be > 0"),
-        ("own", "variance -p k=5", "-p k needs a -m that has it"),
-        ("own", "variance -m gaussian -p dleta=1", "did you mean 'delta'"),
-        ("own", "variance -m knn-response -p k=five", "k must be"),
-        ("own", "variance --plot noise.gif", "pictures end in .pdf, .png or .svg"),
-        ("own", "variance --plot words.svg", r"words.svg: exists \(--force replaces it\)"),
-        ("own", "variance -m krr -e 1 --plot a.svg", "noise scale"),
-        ("own", "variance -E words.txt --d 5", "leave out --d"),
-        ("own", "variance --clip 1", "--clip needs a vocabulary"),
-        ("curse", "table-2 -E words.txt --vocab-size 1", "at least . words"),
-        ("curse", "figure-2 -E words.txt --draws 0", "--draws must be >="),
-        ("curse", "figure-2 -E words.txt --words -1", "--words must be >= 0"),
-    ],
+@cases(
+    "script words message",
+    ("own", "variance -m laplce", "did you mean 'laplace'"),
+    ("own", "variance -e 1,x", "--epsilon must be > 0"),
+    ("own", "variance -p k=5", "-p k needs a -m that has it"),
+    ("own", "variance -m gaussian -p dleta=1", "did you mean 'delta'"),
+    ("own", "variance -m knn-response -p k=five", "k must be"),
+    ("own", "variance --plot noise.gif", "pictures end in .pdf, .png or .svg"),
+    ("own", "variance --plot words.svg", r"words.svg: exists \(--force replaces it\)"),
+    ("own", "variance -m krr -e 1 --plot a.svg", "noise scale"),
+    ("own", "variance -E words.txt --d 5", "leave out --d"),
+    ("own", "variance --clip 1", "--clip needs a vocabulary"),
+    ("curse", "table-2 -E words.txt --vocab-size 1", "at least . words"),
+    ("curse", "figure-2 -E words.txt --draws 0", "--draws must be >="),
+    ("curse", "figure-2 -E words.txt --words -1", "--words must be >= 0"),
 )
 def test_an_error_comes_before_any_output(script, words, message, folder, capsys):
     (folder / "words.svg").write_text("already there")
@@ -155,12 +153,10 @@ def test_an_error_comes_before_any_output(script, words, message, folder, capsys
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("variance -m laplce", "own.py: unknown mechanism 'laplce'; did you mean"),
-        ("nothing", "invalid choice: 'nothing'"),
-    ],
+@cases(
+    "words message",
+    ("variance -m laplce", "own.py: unknown mechanism 'laplce'; did you mean"),
+    ("nothing", "invalid choice: 'nothing'"),
 )
 def test_a_mistake_is_one_line_and_status_2(words, message, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["own.py", *words.split()])

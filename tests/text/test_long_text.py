@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from support import audit_rows, cut_long, records_of
+from support import audit_rows, cases, cut_long, records_of
 
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
@@ -35,9 +35,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "unknown"), [("knn-response", "sample"), ("laplace", "sample"), ("krr", "mask")]
-)
+@cases("mechanism unknown", ("knn-response", "sample"), ("laplace", "sample"), ("krr", "mask"))
 def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, unknown):
     made = Sanitizer(mechanism, epsilon=5, embeddings=embeddings, cache=store, unknown=unknown)
     whole = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])

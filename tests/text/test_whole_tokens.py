@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import cases
 
 from dpsan.text import tokens
 from dpsan.text.lookup import Lookup
@@ -118,14 +119,12 @@ aaaaaaaa.com 1:1/ a_ _a http://a. www. )
 """
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
-    [
-        *((each := unit.replace("_", " ")) * (20_000 // len(each)) for unit in NAUGHTY.split()),
-        *("_" * 20_000, ("a" * 63 + ".") * 312),
-        # What ends a long number is not asked for again at each of its groups.
-        *("123_" * 20_000 + "1234", "123\u00a0" * 20_000 + "123.5x"),
-    ],
+    *((each := unit.replace("_", " ")) * (20_000 // len(each)) for unit in NAUGHTY.split()),
+    *("_" * 20_000, ("a" * 63 + ".") * 312),
+    # What ends a long number is not asked for again at each of its groups.
+    *("123_" * 20_000 + "1234", "123\u00a0" * 20_000 + "123.5x"),
     ids=len,
 )
 def test_time_is_linear(text):
