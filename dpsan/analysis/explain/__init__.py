@@ -1,4 +1,4 @@
-"""Explain words: output distributions, nearest words, and the posterior of an attacker.
+"""Explain words: output distributions and nearest words.
 
 Only the public vocabulary is looked at, and draws use public keys: nothing here is private or
 needs to be, and results are repeatable.
@@ -16,7 +16,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.description import finite
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
-from dpsan.outcomes.one_word import Figures, Observer, Row, figures_of
+from dpsan.outcomes.one_word import Figures, Row, figures_of
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -31,9 +31,7 @@ Explanation = dict[str, Any]
 
 ``input`` is the word of the vocabulary that it is to the mechanism, None for ⊥.  Probabilities of a
 known distribution are ``exact``; others are from ``draws`` and have an interval of 99 %.  Without a
-finite value ``epsilon_ldp`` is None.  ``posterior`` has the inputs that the likeliest outputs point
-to, ``observer_success`` the share of words, by frequency, that an optimal observer of single
-outputs names.  Nothing is promised for a ``public`` word.
+finite value ``epsilon_ldp`` is None.  Nothing is promised for a ``public`` word.
 """
 
 
@@ -68,9 +66,6 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
 _NEIGHBOURS = 10
-_POINTED = 3
-"""Outputs whose posterior is given."""
-_ALL: Final = "all inputs, by their public frequencies"
 
 
 def explain(
@@ -79,7 +74,6 @@ def explain(
     *,
     top: int = 10,
     draws: int = DRAWS,
-    posterior: bool = True,
 ) -> list[Explanation]:
     """Return what becomes of each word under one mechanism.
 
@@ -87,13 +81,10 @@ def explain(
         words: from :func:`dpsan.analysis.explain.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.
-        posterior: also ask which inputs the most likely outputs point to.
     """
     space, mechanism = sanitizer.space, sanitizer.mechanism
     sampler, key = mechanism.prepare(space), randomness.seeded_key("dpsan explain")
     exact = has_distribution(sampler)
-    asked = exact and posterior and top > 0
-    observer = Observer.build(mechanism, sampler, space) if asked else None
     keys = [*sanitizer.embeddings.index_to_key, UNKNOWN]
 
     @cache
@@ -104,14 +95,8 @@ def explain(
         counts = np.bincount(draw(sampler, repeated, subkey), minlength=space.n)
         return figures_of(space, row, counts.astype(np.float64), draws, top)
 
-    def pointed(output: int) -> Explanation:
-        inputs = [] if observer is None else observer.inputs_of(output)
-        values = [{"word": keys[w.id], "unknown": w.id == space.n, **_share(w)} for w in inputs]
-        return {"output": keys[output], "inputs": values}
-
     def explained(word: Word) -> Explanation:
         likeliest = figures(word.id).rows
-        pointing = likeliest[:_POINTED] if observer else ()
         return {
             "word": word.text,
             "input": None if word.id == space.n else keys[word.id],
@@ -122,9 +107,6 @@ def explain(
                 {"word": keys[u.id], **_share(u), "distance": u.distance} for u in likeliest
             ],
             "neighbors": _neighbors(space, word.id, keys),
-            "posterior": [pointed(u.id) for u in pointing],
-            "posterior_note": _ALL if observer else "",
-            "observer_success": observer and observer.success,
         }
 
     about = _about(sanitizer)
