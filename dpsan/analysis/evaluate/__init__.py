@@ -52,7 +52,6 @@ class Question:
         grouping: groups of words of the run, if it had classes.
         public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
-        test: original and sanitized test records; without them every fifth record is one.
         again: files of further runs on the same texts: attackers who know the mechanism get all.
         copies: versions of each record in each sanitized file, one after the other.
         candidates: file of texts that a reader holds for possible originals.
@@ -68,7 +67,6 @@ class Question:
     public: Sequence[Path] = ()
     spans: Path | None = None
     labels: str | None = None
-    test: tuple[Path, Path] | None = None
     again: Sequence[Path] = ()
     copies: int = 1
     candidates: Path | None = None
@@ -177,7 +175,9 @@ def evaluate(
     candidates = None
     if question.candidates is not None:
         candidates = read_candidates(question.candidates, inputs, vocabulary, pairs)
-    judged = None if question.labels is None else _accuracy(question, question.labels)
+    judged = None
+    if question.labels is not None:
+        judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
     report("the language model", 0.2)
     model = language_model(question.public, embeddings, vocabulary)
     readable = None
@@ -233,23 +233,15 @@ def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
     }
 
 
-def _accuracy(question: Question, column: str) -> Accuracy:
-    given, files = (question.inputs, column), (question.original, question.sanitized)
-    whole = _labelled(*given, *files, question.copies)
-    if question.test is None:
-        return accuracy.judge(*accuracy.split(whole))
-    return accuracy.judge(whole, _labelled(*given, *question.test))
-
-
-def _labelled(
-    inputs: Inputs, column: str, original: Path, sanitized: Path, copies: int = 1
-) -> Labelled:
+def _labelled(question: Question, column: str) -> Labelled:
     """Return the texts of two files with labels; of each one the first copy."""
+    inputs, copies = question.inputs, question.copies
     most = None if inputs.max_records is None else copies * inputs.max_records
-    clean = [" ".join(record.texts) for record in records(original, inputs)]
-    other = [
-        " ".join(record.texts) for record in records(sanitized, replace(inputs, max_records=most))
-    ]
+    original, sanitized = question.original, question.sanitized
+    clean, other = (
+        [" ".join(record.texts) for record in records(path, replace(inputs, max_records=many))]
+        for path, many in ((original, inputs.max_records), (sanitized, most))
+    )
     labels, other = read_labels(original, column, inputs), other[::copies]
     if not len(clean) == len(other) == len(labels):
         what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"

@@ -132,9 +132,6 @@ def _accuracy(result: Evaluation) -> list[Section]:
         f"always the most frequent label: {written(accuracy.majority)}",
     ]
     tested = [f"tested on {version}" for version in VERSIONS]
-    rows, other = (
-        [(f"on {a}", *(pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
-        for pairs in (accuracy.pairs, accuracy.f1)
-    )
-    first = Section(("accuracy, trained", *tested), rows, notes)
-    return [first, Section(("weighted F1, trained", *tested), other)]
+    rows: list[tuple[Cell, ...]]
+    rows = [(f"on {a}", *(accuracy.pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
+    return [Section(("accuracy, trained", *tested), rows, notes)]
