@@ -246,8 +246,6 @@ def test_readers_with_candidates(dpsan, linked):
     assert rows["layout", None]["first"]["hits"] >= 1
     assert ("layout", 2) not in rows
     assert any("--consistent" in note for note in found["notes"])  # one draw for many places
-    low, high = rows["exact, in order", 2]["median_rank"]["interval"]
-    assert low <= rows["exact, in order", 2]["median_rank"]["value"] <= high
     assert "word" not in json.dumps(found).replace("words", "").replace("of word", "")
     assert judged(dpsan, linked, *given) == text
     # More noisings tell more.

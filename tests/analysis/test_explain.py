@@ -11,7 +11,7 @@ import pytest
 from read_back import Page
 from support import make_embeddings
 
-from dpsan.analysis.explain import Word, explain, read
+from dpsan.analysis.explain import Word, explain, figures_of, read
 from dpsan.analysis.explain.page import shown
 from dpsan.analysis.pages.sections import page as html_page
 from dpsan.embeddings.base import Embeddings
@@ -19,7 +19,6 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import draw, prior
-from dpsan.outcomes.one_word import figures_of
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -83,10 +82,12 @@ def test_figures_of_draws_are_those_of_the_law(mechanism, store, embeddings):
     law = sampler.probabilities(np.array([4]))[0]
     words = draw(sampler, np.full(20_000, 4), randomness.seeded_key("test explain"))
     counts = np.bincount(words, minlength=found.space.n).astype(float)
-    drawn = figures_of(found.space, 4, counts, 20_000, 60)
-    exact = figures_of(found.space, 4, law, 0, 60)
-    assert drawn.unchanged.low <= exact.unchanged.value <= drawn.unchanged.high
-    assert drawn.close.low <= exact.close.value <= drawn.close.high
+    keys = embeddings.index_to_key
+    drawn = figures_of(found.space, keys, 4, counts, 20_000, 60)
+    exact = figures_of(found.space, keys, 4, law, 0, 60)
+    for name in ("unchanged", "close"):
+        low, high = drawn["intervals"][name]
+        assert low <= exact[name] <= high
 
 
 def test_draws_are_repeatable(store, embeddings):

@@ -113,13 +113,8 @@ def _linkage(result: Evaluation) -> list[Section]:
     rows: list[tuple[Cell, ...]] = []
     for reader in result.linkage.readers:
         extent = "all" if reader.words is None else f"first {reader.words}"
-        rank = (
-            f"{reader.median_rank.value:g} ({reader.median_rank.low:g}-{reader.median_rank.high:g})"
-        )
-        rows.append(
-            (reader.reader, extent, reader.candidates, reader.first.total, reader.first, rank)
-        )
-    columns = ("original found by", "words", "among", "texts", "first", "rank")
+        rows.append((reader.reader, extent, reader.candidates, reader.first.total, reader.first))
+    columns = ("original found by", "words", "among", "texts", "first")
     return [Section(columns, rows, result.linkage.notes)]
 
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.description import finite
-from dpsan.outcomes.distributions import distributions, draw, has_distribution
-from dpsan.outcomes.one_word import Figures, Row, figures_of
+from dpsan.outcomes.distributions import close_words, distributions, draw, has_distribution
+from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
 
@@ -66,6 +67,8 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
 _NEIGHBOURS = 10
+_ALPHA: Final = 0.01 / 2
+"""Error probability of one end of an interval; the two ends together are good for 99 %."""
 
 
 def explain(
@@ -88,24 +91,20 @@ def explain(
     keys = [*sanitizer.embeddings.index_to_key, UNKNOWN]
 
     @cache
-    def figures(row: int) -> Figures:
+    def figures(row: int) -> Explanation:
         if exact:
-            return figures_of(space, row, distributions(sampler, np.array([row]))[0], 0, top)
+            return figures_of(space, keys, row, distributions(sampler, np.array([row]))[0], 0, top)
         subkey, repeated = randomness.derive_key(key, "word", row), np.full(draws, row)
         counts = np.bincount(draw(sampler, repeated, subkey), minlength=space.n)
-        return figures_of(space, row, counts.astype(np.float64), draws, top)
+        return figures_of(space, keys, row, counts.astype(np.float64), draws, top)
 
     def explained(word: Word) -> Explanation:
-        likeliest = figures(word.id).rows
         return {
             "word": word.text,
             "input": None if word.id == space.n else keys[word.id],
             "unknown": word.id == space.n,
             "public": word.id in sanitizer.public,
-            **_shares(figures(word.id)),
-            "outputs": [
-                {"word": keys[u.id], **_share(u), "distance": u.distance} for u in likeliest
-            ],
+            **figures(word.id),
             "neighbors": _neighbors(space, word.id, keys),
         }
 
@@ -136,16 +135,58 @@ def _about(sanitizer: Sanitizer) -> Explanation:
     }
 
 
-def _shares(measured: Figures) -> Explanation:
-    shares = {name: getattr(measured, name) for name in ("unchanged", "close", "distant")}
-    intervals = {name: share and [share.low, share.high] for name, share in shares.items()}
-    values = {name: share and share.value for name, share in shares.items()}
-    drawn = {"intervals": intervals if measured.draws else None}
-    return {"exact": not measured.draws, "draws": measured.draws, **values, **drawn}
+def figures_of(
+    space: MetricSpace, keys: Sequence[str], word: int, weights: Floats, draws: int, top: int
+) -> Explanation:
+    """Return the figures of a word, from draws each with its own 99 % Clopper-Pearson interval.
+
+    Close and distant are the shares of [Curse] section 7: the output is one of the 100 nearest
+    other words, or farther away.  ⊥ is no output, and has no neighbours.
+
+    Args:
+        keys: the words.
+        word: row number, n for ⊥.
+        weights: P(u | word) of all outputs, or how often each was drawn, shape (n,).
+        draws: 0 for probabilities.
+        top: number of outputs to list.
+    """
+
+    def share(weight: float) -> Estimate:
+        if draws:
+            return Estimate.of_draws(int(weight), draws, _ALPHA)
+        return Estimate.exactly(float(weight))
+
+    shares: dict[str, Estimate | None] = {"unchanged": Estimate.exactly(0.0)}
+    shares |= dict.fromkeys(("close", "distant"))
+    distances = None
+    if word < space.n:
+        ids = np.array([word], dtype=np.int64)
+        distances = space.distances(ids)[0]
+        kept, near = float(weights[word]), float(weights[close_words(space, ids)[0]].sum())
+        far = max(0.0, (draws or 1) - kept - near)
+        shares = {"unchanged": share(kept), "close": share(near), "distant": share(far)}
+    # Heaviest first, equal ones by distance, then by row.
+    rows = np.flatnonzero(weights > 0)
+    away = np.zeros(len(rows)) if distances is None else distances[rows]
+    outputs = [
+        {
+            "word": keys[row],
+            **_probability(share(weights[row])),
+            "distance": None if distances is None else float(distances[row]),
+        }
+        for row in rows[np.lexsort((rows, away, -weights[rows]))[:top]].tolist()
+    ]
+    intervals = {name: one and [one.low, one.high] for name, one in shares.items()}
+    return {
+        "exact": not draws,
+        "draws": draws,
+        **{name: one and one.value for name, one in shares.items()},
+        "intervals": intervals if draws else None,
+        "outputs": outputs,
+    }
 
 
-def _share(of: Row) -> Explanation:
-    share = of.probability
+def _probability(share: Estimate) -> Explanation:
     interval = {"interval": [share.low, share.high]} if share.low < share.high else {}
     return {"probability": share.value, **interval}
 
