@@ -108,7 +108,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
         if spec.epsilon is not None:
             built = build(spec, lambda: (vocabulary, space))
             space = built.space
-            question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
+            question = replace(question, mechanism=built.mechanism)
         with self.progress.named() as report:
             evaluation = evaluate(question, vocabulary, space, report=report)
         from dpsan.analysis.evaluate.page import shown

@@ -16,9 +16,7 @@ from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import (
     Attack,
-    ClassShares,
     attacks,
-    by_class,
     hidden_persons,
     locate,
     recovered,
@@ -37,7 +35,6 @@ from dpsan.outcomes.distributions import cosines
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.sanitize.classes import Grouping
 from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
@@ -49,7 +46,6 @@ class Question:
 
     Args:
         mechanism: between the two, None if it is not known: then there are no attacks.
-        grouping: groups of words of the run, if it had classes.
         public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
         again: files of further runs on the same texts: attackers who know the mechanism get all.
@@ -62,7 +58,6 @@ class Question:
     sanitized: Path
     inputs: Inputs = field(default_factory=Inputs)
     mechanism: Mechanism | None = None
-    grouping: Grouping | None = None
     tokenizer: str = "unicode"
     public: Sequence[Path] = ()
     spans: Path | None = None
@@ -92,8 +87,6 @@ class Evaluation:
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
-    classes: tuple[ClassShares, ...]
-    """Shares of each class of words; empty if the mechanism has no classes."""
     impossible_outputs: int
     """Output words that the mechanism cannot have given."""
     spans: dict[str, Any] | None
@@ -185,9 +178,6 @@ def evaluate(
         readable = readability(pairs.original, pairs.sanitized, vocabulary, model)
     report("attacks on words", 0.4)
     made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model)
-    classes: tuple[ClassShares, ...] = ()
-    if question.grouping is not None:
-        classes = by_class(pairs, space.n, question.grouping, model, made)
     linked = None
     if candidates is not None:
         mechanism, first = question.mechanism, question.first_words
@@ -215,7 +205,6 @@ def evaluate(
         cosine=_mean_cosine(pairs, space),
         readability=readable,
         attacks=made,
-        classes=classes,
         impossible_outputs=impossible,
         spans=spans,
         accuracy=judged,

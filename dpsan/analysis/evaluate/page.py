@@ -28,7 +28,7 @@ def shown(result: Evaluation) -> Shown:
     informed = [attack for attack in result.attacks if attack.attack == "informed"]
     # Apart: three do not fit a terminal.
     parts += [_attacks("read back", readers), _attacks("others known", informed)]
-    parts += [_classes(result), *_linkage(result), *_spans(result)]
+    parts += [*_linkage(result), *_spans(result)]
     return Shown(
         _about(result), parts + _accuracy(result), _conclusion(result), warnings=result.notes
     )
@@ -72,12 +72,6 @@ def _table(title: str, columns: Mapping[str, Mapping[Any, Share]], **more: Any) 
 def _attacks(title: str, attacks: Sequence[Attack]) -> Section:
     notes = [f"{attack.attack}: {attack.name}" for attack in attacks]
     return _table(title, {attack.attack: attack.success for attack in attacks}, notes=notes)
-
-
-def _classes(result: Evaluation) -> Section:
-    rows = [(c.class_, c.read_back.total, c.unchanged, c.read_back) for c in result.classes]
-    notes = ["read back by what the group and the words around it give away"] * bool(rows)
-    return Section(("class", "words", "unchanged", "read back"), rows, notes)
 
 
 def _readability(readable: Readability) -> Section:
