@@ -14,7 +14,6 @@ from dpsan.cli import options
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import Page, Texts, Vocabulary
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, say
-from dpsan.errors import refuse
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
@@ -46,8 +45,6 @@ class Compare(Page, Texts, Vocabulary):
     """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
     epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST", panel=PRIVACY)
     """Certified LDP epsilons with commas between them. Default: 4,8."""
-    epsilon: str | None = option("-e, --epsilon X", hidden=True, panel=PRIVACY)
-    """No option: epsilons of several mechanisms are not alike."""
     param: list[str] | None = option("-p, --param NAME=VALUE", panel=PRIVACY)
     """Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable."""
     data: Path | None = option("--data FILE", panel=INPUT)
@@ -63,8 +60,6 @@ class Compare(Page, Texts, Vocabulary):
     def run(self) -> int:
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""
         self.check_rules()
-        what = "--epsilon is not the same for two mechanisms"
-        refuse(self.epsilon is not None, what, f"--epsilon-ldp {self.epsilon}")
         self.check_files()
 
         from dpsan.analysis.compare.comparison import Request, as_csv, drafts, growing

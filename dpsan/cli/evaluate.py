@@ -54,8 +54,6 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     )
 
     rules: ClassVar = """
-        --test-original and --test-sanitized need each other
-        --test-original needs --labels
         --words needs --candidates
         --class needs --audit
         --audit excludes --copies, --epsilon, --param and --tokenizer
@@ -80,12 +78,8 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     words: list[int] | None = option("--words N", min=1, panel="Attacks")
     """With --candidates: also measure by the first N words. Repeatable."""
     labels: str | None = option("--labels COLUMN", panel="Utility")
-    """Column of ORIGINAL with labels, such as topics or authors. Train and test a classifier on
-    both versions."""
-    test_original: Path | None = option("--test-original FILE", panel="Utility")
-    """Test records. Default: every fifth record of ORIGINAL."""
-    test_sanitized: Path | None = option("--test-sanitized FILE", panel="Utility")
-    """Sanitized versions of the test records."""
+    """Column of ORIGINAL with labels, such as topics or authors. Train a classifier on
+    both versions, and test it on every fifth record."""
 
     def run(self) -> int:
         """Judge the texts and print the figures."""
@@ -114,7 +108,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
         if spec.epsilon is not None:
             built = build(spec, lambda: (vocabulary, space))
             space = built.space
-            question = replace(question, mechanism=built.mechanism, grouping=built.grouping)
+            question = replace(question, mechanism=built.mechanism)
         with self.progress.named() as report:
             evaluation = evaluate(question, vocabulary, space, report=report)
         from dpsan.analysis.evaluate.page import shown
@@ -135,7 +129,6 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
         """Return what is to be judged, but for the mechanism.  Raises UsageError."""
         from dpsan.analysis.evaluate import Question
 
-        test = self.test_original, self.test_sanitized
         return Question(
             original=self.original,
             sanitized=self.sanitized[0],
@@ -144,7 +137,6 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
             public=tuple(self.language_model or ()),
             spans=self.spans,
             labels=self.labels,
-            test=(test[0], test[1]) if test[0] and test[1] else None,
             again=tuple(self.sanitized[1:]),
             copies=self.copies,
             candidates=self.candidates,

@@ -38,10 +38,6 @@ class Explain(Page, Vocabulary, Privacy):
     """Also explain ⊥, the input of every out-of-vocabulary word."""
     top: int = option("--top N", 10, min=0)
     """Number of outputs to list."""
-    draws: int = option("--draws N", 10_000, min=1)
-    """Number of draws for a word whose distribution is not known."""
-    no_posterior: bool = flag("--no-posterior")
-    """Leave out the posterior of the attacker, which is the slow part."""
 
     def run(self) -> int:
         """Explain each word by a mechanism, or each text by its rules."""
@@ -73,10 +69,7 @@ class Explain(Page, Vocabulary, Privacy):
         sanitizer = Sanitizer.from_spec(spec, self.store())
         with self.progress.named() as report:
             report(f"explaining {self.mechanism}")
-            asked, posterior = read(sanitizer, texts), not self.no_posterior
-            explanations = explain(
-                sanitizer, asked, top=self.top, draws=self.draws, posterior=posterior
-            )
+            explanations = explain(sanitizer, read(sanitizer, texts), top=self.top)
         from dpsan.analysis.explain.page import shown
 
         self.show(explanations, [*map(shown, explanations)])

@@ -85,12 +85,6 @@ def sweep(*targets: Path, again: bool = False) -> None:
             _remove_dead(parent / name)
 
 
-def sweep_directory(path: Path) -> int:
-    """Remove what dead runs left in a directory of our own, and return the freed bytes."""
-    names = [name for group in _temporaries(path).values() for name in group]
-    return sum(_remove_dead(path / name) for name in names)
-
-
 def _temporaries(directory: Path) -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     with suppress(OSError):
@@ -100,29 +94,15 @@ def _temporaries(directory: Path) -> dict[str, list[str]]:
     return names
 
 
-def _remove_dead(path: Path) -> int:
-    """Remove a temporary file or directory that nobody holds, and return the freed bytes."""
+def _remove_dead(path: Path) -> None:
+    """Remove a temporary file or directory that nobody holds."""
     with suppress(OSError), closing_descriptor(os.open(path, _READ)) as descriptor:
         status = os.fstat(descriptor)
         directory = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
         kind = stat.S_ISREG(status.st_mode) or directory
         if kind and status.st_uid == os.geteuid():
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            size = stored_bytes(path)
             remove(path)
-            return size
-    return 0
-
-
-def stored_bytes(path: Path) -> int:
-    """Return the bytes of a file, or of the files in a directory; unreadable ones count 0."""
-    total = 0
-    with suppress(OSError):
-        if not stat.S_ISDIR(os.lstat(path).st_mode):
-            return os.lstat(path).st_size
-        for entry in path.iterdir():
-            total += os.lstat(entry).st_size
-    return total
 
 
 def remove(path: Path) -> None:

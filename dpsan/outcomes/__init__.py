@@ -1,5 +1,5 @@
 """Output distributions of words, what an attacker concludes from outputs, and calibration.
 
-Open ``one_word`` first; ``calibrate`` finds the epsilon that reaches a target.  Everything here is
+Open ``emissions`` first; ``calibrate`` finds the epsilon that reaches a target.  Everything here is
 computed from the public vocabulary.  This package must not know private text or command lines.
 """

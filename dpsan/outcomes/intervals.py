@@ -1,4 +1,4 @@
-"""Confidence intervals of shares and medians, and bounds on tail probabilities.
+"""Confidence intervals of shares, and bounds on tail probabilities.
 
 A tail bound holds for every number of draws.  Let D be the relative entropy.  N draws of an event
 of probability p have a share of at least a > p with probability at most exp(-N·D(a|p)) (Chernoff),
@@ -53,21 +53,6 @@ class Estimate:
     def of_draws(cls, hits: int, draws: int, tail: float) -> Estimate:
         """Estimate a probability; each limit is wrong with probability ``tail``."""
         return cls(hits / draws, *clopper_pearson(hits, draws, tail))
-
-
-def median(values: NDArray[np.int64]) -> Estimate:
-    """Return the median of a sample (m,), m >= 1, with its interval at :data:`CONFIDENCE`.
-
-    The limits are order statistics, whose ranks are binomial whatever the distribution is.
-    """
-    from scipy.special import bdtr  # heavy import
-
-    ordered = np.sort(values)
-    m = len(ordered)
-    # The k-th smallest is above the median with probability P(Binomial(m, 1/2) < k).
-    below = int((bdtr(np.arange(m // 2 + 1), m, 0.5) <= (1 - CONFIDENCE) / 2).sum())
-    low, high = (below - 1, m - below) if below else (0, m - 1)
-    return Estimate(float(np.median(ordered)), float(ordered[low]), float(ordered[high]))
 
 
 @dataclass(frozen=True, slots=True)

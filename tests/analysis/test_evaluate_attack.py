@@ -255,12 +255,13 @@ def test_the_command_reads_classes(dpsan, tmp_path):
         done = dpsan("evaluate", "--audit", f"{name}.jsonl", *more, *given, cwd=tmp_path)
         if done.returncode:
             return done.stderr.decode()
-        return {each["class"]: each for each in json.loads(done.stdout)["classes"]}
+        found = {each["attack"]: each["success"] for each in json.loads(done.stdout)["attacks"]}
+        return found["one-word"]["of a class"]
 
     assert "an audit of --only: no mechanism drew its words" in told("only")
     assert b"names" in dpsan("report", "only.jsonl", cwd=tmp_path).stdout
     assert "give --class list.txt, the file of the run" in told("two")
-    assert told("two", "--class", "list.txt")["list.txt"]["read_back"]["of"] == 2
+    assert told("two", "--class", "list.txt")["of"] >= 2
     (tmp_path / "list.txt").write_text("maria\n")
     assert "another list of the class list.txt" in told("two", "--class", "list.txt")
     alone = dpsan("evaluate", "--class", "list.txt", "text.txt", "two.txt", cwd=tmp_path)

@@ -117,22 +117,17 @@ def test_accuracy_of_a_separable_set(dpsan, folder):
     jsonl = ("-k", "t", "--labels", "y", "o.jsonl", "s.jsonl")
     other = json.loads(run(dpsan, folder, "--json", *jsonl).stdout)["accuracy"]
     assert other["clean_clean"] == found["clean_clean"]
-    tested = (*csv[:-2], "--test-original", "o.csv", "--test-sanitized", "s.csv", *csv[-2:])
-    whole = json.loads(run(dpsan, folder, "--json", *tested).stdout)["accuracy"]
-    assert (whole["train"], whole["test"]) == (120, 120)
 
 
-def test_weighted_f1_by_hand():
-    """Of 4 texts up and 2 down an up reads as down: F1 is 6/7 (of 1, 3/4) and 4/5 (of 2/3, 1)."""
+def test_accuracy_by_hand():
+    """Of 4 texts up and 2 down an up reads as down."""
     need_extra("evaluate")
     good, bad = "good fine lovely", "bad poor awful"
     train = Labelled([good, bad] * 10, [good, bad] * 10, ["up", "down"] * 10)
     texts = [good] * 3 + [bad] * 3
     found = judge(train, Labelled(texts, texts, ["up"] * 4 + ["down"] * 2))
     assert found.pairs["clean", "clean"].value == pytest.approx(5 / 6)
-    by_hand = (4 * 6 / 7 + 2 * 4 / 5) / 6  # the plain mean is .009 less
-    assert found.f1["clean", "clean"] == pytest.approx(by_hand)
-    assert found.as_json()["clean_clean"]["weighted_f1"] == found.f1["clean", "clean"]
+    assert found.as_json()["clean_clean"]["hits"] == 5
 
 
 def test_no_word_of_the_text_anywhere(dpsan, folder):
@@ -140,7 +135,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     files = ("o.csv", "s.csv", "-k", "body", "--labels", "label")
     table = run(dpsan, folder, *arguments, *files).stdout.decode()
     assert max(map(len, table.splitlines())) <= 80
-    assert "weighted F1, trained" in table
+    assert "accuracy, trained" in table
     shown = run(dpsan, folder, *arguments, *files, "--json", "--html", "page.html", "--force")
     page = (folder / "page.html").read_text()
     Page(page)
@@ -164,7 +159,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
     (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "--audit excludes"),
     (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
-    (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "need each other"),
+    (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "leave them out"),
     (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),
     # Told before any work: the embeddings and texts are missing too.
     (["--language-model", "p.txt", "-E", "none", "x", "y"], 1, "p.txt: no such file"),
@@ -249,8 +244,6 @@ def test_readers_with_candidates(dpsan, linked):
     assert rows["layout", None]["first"]["hits"] >= 1
     assert ("layout", 2) not in rows
     assert any("--consistent" in note for note in found["notes"])  # one draw for many places
-    low, high = rows["exact, in order", 2]["median_rank"]["interval"]
-    assert low <= rows["exact, in order", 2]["median_rank"]["value"] <= high
     assert "word" not in json.dumps(found).replace("words", "").replace("of word", "")
     assert judged(dpsan, linked, *given) == text
     # More noisings tell more.

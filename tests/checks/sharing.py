@@ -1,24 +1,24 @@
 """Test that lines far apart and blocks of a long line share nothing.
 
 The program rewrites equal lines, up to 65,536 apart in a file, and equal blocks of a long line, up
-to 256 apart.  Lines or blocks that share their random numbers have the same words; others agree by
-chance, so that a program which shares nothing is refuted with probability at most ERROR.
+to 256 apart.  Lines or blocks that share their random numbers have the same words; others have them
+by chance, so seldom that a program which shares nothing is refuted with probability below 1e-10.
 
 A mechanism whose distribution is not known, or that draws the words of a line together, is not
 judged, nor one of which two draws agree so often that lines would have to be long.
 """
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from checks import KEY
 from dpsan.analysis.verify import base
-from dpsan.analysis.verify.independence import width_of
+from dpsan.analysis.verify.independence import Line, same, width_of
 from dpsan.privacy.randomness import BLOCK, derive_key
 from dpsan.sanitize.sanitizer import Sanitizer
 
-ERROR = 1e-10
 _LONGEST = 400
 """Most words of a line."""
 _FAR_LINES = (*range(64), 64, 128, 256, 1024, 4096, 8192, 32_767, 32_768, 65_535, 65_536)
@@ -41,14 +41,12 @@ def sharing(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     width = width_of(q)
     if width > _LONGEST:
         return ""
-    for what, rows in (
-        ("lines of a file", _lines(sanitizer, [gap, *strings * width], derive_key(key, "lines"))),
-        ("blocks of a line", _blocks(sanitizer, [gap, *strings], width, derive_key(key, "blocks"))),
-    ):
-        found = base.closest(rows, q)
-        if found.log_tail <= math.log(ERROR / 2):
-            return f"two {what} share random numbers: {found.agree} of {found.of} draws agree"
-    return ""
+    rows = [
+        *_lines(sanitizer, [gap, *strings * width], derive_key(key, "lines")),
+        *_blocks(sanitizer, [gap, *strings], width, derive_key(key, "blocks")),
+    ]
+    what = same(rows, ("lines of a file", "blocks of a line"))
+    return f"two {what} share random numbers: they have the same draws throughout" if what else ""
 
 
 def _rewritten(sanitizer: Sanitizer, document: str, key: bytes) -> list[str]:
@@ -56,32 +54,24 @@ def _rewritten(sanitizer: Sanitizer, document: str, key: bytes) -> list[str]:
     return written.decode().lower().split("\n")
 
 
-def _words(line: str, gap: str) -> list[int]:
-    """Return numbers that are equal for equal words; the first word has a capital of its own."""
-    return [hash(word) for word in line.split(gap)[1:]]
-
-
-def _lines(sanitizer: Sanitizer, parts: list[str], key: bytes) -> base.Rows:
+def _lines(sanitizer: Sanitizer, parts: list[str], key: bytes) -> Iterator[Line]:
     gap, *strings = parts
     line, document, empty = gap.join([strings[0], *strings]), "", 0
     for number in _FAR_LINES:
         document += "\n" * (number - empty) + f"{line}\n"
         empty = number + 1
-    rows, lines = base.Rows(names=("lines of a file",)), _rewritten(sanitizer, document, key)
-    for number in _FAR_LINES:
-        rows.add(_words(lines[number], gap), number)
-    return rows
+    lines = _rewritten(sanitizer, document, key)
+    for number in _FAR_LINES:  # the first word has a capital of its own
+        yield (number, 0), tuple(lines[number].split(gap)[1:])
 
 
-def _blocks(sanitizer: Sanitizer, parts: list[str], width: int, key: bytes) -> base.Rows:
-    """Return the outputs of some long lines by the blocks of their streams."""
+def _blocks(sanitizer: Sanitizer, parts: list[str], width: int, key: bytes) -> Iterator[Line]:
+    """Yield the outputs of some long lines by the blocks of their streams."""
     gap, string = parts
     line = gap.join([string] * ((_BLOCKS[-1] + 1) * BLOCK + 1))
     times = math.ceil(width / BLOCK)
     lines = _rewritten(sanitizer, "\n".join([line] * times), key)
-    written = [_words(each, gap) for each in lines]
-    rows = base.Rows(names=("blocks of a line",))
+    written = [each.split(gap)[1:] for each in lines]
     for block in _BLOCKS:
         ends = slice(block * BLOCK, (block + 1) * BLOCK - 1)
-        rows.add([word for each in written for word in each[ends]], block)
-    return rows
+        yield (-1, block), tuple(word for each in written for word in each[ends])

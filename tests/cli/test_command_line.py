@@ -176,7 +176,6 @@ def test_index_takes_embeddings_as_every_other_command(folder, dpsan):
     for arguments, env in ((["-E", "two.txt"], {}), ([], {"DPSAN_EMBEDDINGS": "two.txt"})):
         done = dpsan("index", "--json", *arguments, cwd=folder, env=env, status=0)
         assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
-    dpsan("index", "--check", cwd=folder, env={"DPSAN_EMBEDDINGS": "two.txt"}, status=0)
 
 
 @pytest.mark.parametrize("option", ["--keep", "--only", "--class", "--public"])

@@ -49,12 +49,10 @@ SAMPLES = {
     "mechanisms NAME": ["laplace", "knn-response"],
     "train": ["a.txt -o own.npz --force --dimensions 8 --epochs 1"],
     "index FILE": ["v.txt"],
-    "index --check": ["--check"],
     "headers": ["a.tsv"],
     "estimate": [f"-e 3 {V} s.txt t.txt --list people=maria,john --top 2"],
-    "index --clear": ["--clear"],
 }
-"""Options of each answer with a shape of its own; the last one empties the cache."""
+"""Options of each answer with a shape of its own."""
 SLOW = ("preview", "verify", "verify --only")
 
 

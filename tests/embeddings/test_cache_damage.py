@@ -57,7 +57,6 @@ class Shelf:
         assert len(self.notes) == 1, self.notes
         assert "damaged" in self.notes[0]
         assert "rebuilding" in self.notes[0]
-        assert [problem for _, problem in self.store.check()] != [None]
 
     def assert_rebuilt(self) -> None:
         self.notes.clear()
@@ -110,7 +109,7 @@ MANIFESTS = {
     },
     **{
         f"no {name}": lambda content, name=name: {k: v for k, v in content.items() if k != name}
-        for name in ("format", "kind", "key", "created", "meta", "arrays")
+        for name in ("format", "kind", "key", "meta", "arrays")
     },
     "list": lambda content: [content],
     "null": lambda content: None,
@@ -170,14 +169,14 @@ def test_huge_manifest_is_not_read(shelf):
     shelf.assert_noticed()
 
 
-@pytest.mark.parametrize("change", ["saved", "cleared", "truncated"])
+@pytest.mark.parametrize("change", ["saved", "removed", "truncated"])
 def test_changed_while_it_is_read(shelf, monkeypatch, change):
     """Between two of our reads; only what nobody of us does is damage."""
     shelf.restore()
     readv, writer, calls = os.readv, Store(shelf.store.root), []
     act = {
         "saved": lambda: writer.save(KIND, KEY, original()),
-        "cleared": writer.clear,
+        "removed": shelf.path.unlink,
         "truncated": lambda: os.truncate(shelf.path, 20),
     }[change]
 

@@ -19,7 +19,6 @@ from dpsan.mechanisms.tables import sparse as base_response
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.emissions import Emissions
-from dpsan.outcomes.one_word import Observer
 from dpsan.privacy.certificate import Certificate
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -116,13 +115,9 @@ def test_tables_do_not_mix():
     assert len(found) == cache.many("near-sets") == 6
 
 
-def test_observers_use_the_distribution_with_public_words():
+def test_emissions_use_the_distribution_with_public_words():
     mechanism = OptimalResponse(3.0).with_public(PUBLIC)
-    whole = Observer.build(OptimalResponse(3.0), OptimalResponse(3.0).prepare(SPACE), SPACE)
-    found = Observer.build(mechanism, mechanism.prepare(SPACE), SPACE)
-    assert found.success > whole.success
-    assert found.inputs[0, 5] == 5  # an output among public words says what the input was
-    assert found.inputs[1, 5] == -1 or found.joint[1, 5] == 0
+    # An output among public words says what the input was.
     assert Emissions(mechanism, SPACE).log(np.array([2]), np.array([5]))[0, 0] < -600
 
 

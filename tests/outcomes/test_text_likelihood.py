@@ -11,7 +11,6 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes import text_likelihood
 from dpsan.outcomes.distributions import draw
 from dpsan.outcomes.emissions import Emissions, Likeliest
-from dpsan.outcomes.intervals import median
 from dpsan.outcomes.text_likelihood import (
     HalfLinked,
     Texts,
@@ -113,19 +112,6 @@ def test_the_best_reader_finds_what_the_likelihood_promises(together):
     assert abs(hits - expected) < 6.2 * math.sqrt(expected * (1 - expected) / m)  # 1e-9
     wrong = (ranks(-ordered(emissions, candidates, noisings), truth, key) == 1).mean()
     assert abs(wrong - expected) > 6.2 * math.sqrt(expected * (1 - expected) / m)
-
-
-def test_the_interval_of_a_median_covers_it():
-    """Exact for every m: the binomial distribution of the number of values below the median."""
-    for m in (1, 5, 6, 17, 100):
-        found = median(np.arange(m))
-        assert found.value == (m - 1) / 2
-        below, above = int(found.low), m - 1 - int(found.high)
-        assert below == above
-        outside = 2 * sum(math.comb(m, i) for i in range(below + 1)) / 2**m
-        # One rank further in it would be wrong too often; six values are needed for any limit.
-        assert outside <= 0.05 or below == 0
-        assert outside + 2 * math.comb(m, below + 1) / 2**m > 0.05
 
 
 @pytest.mark.parametrize("block", [3, 40, 200])

@@ -67,7 +67,7 @@ READ_BY = {
     "preview": "file embeddings",
     "report": "audits",
     "evaluate": "original sanitized audit class_files public language_model spans candidates"
-    " test_original test_sanitized embeddings",
+    " embeddings",
     "estimate": "sanitized audit embeddings keep language_model public",
     "explain": "embeddings public",
     "compare": "embeddings data",
@@ -84,8 +84,6 @@ BEFORE = {
     "embeddings": ["-E"],
     "map_": ["--map"],
     "class_files": ["--audit", "in.txt", "--class"],
-    "test_original": ["--labels", "x", "--test-sanitized", "in.txt", "--test-original"],
-    "test_sanitized": ["--labels", "x", "--test-original", "in.txt", "--test-sanitized"],
 }
 """What stands before the file, where it is not the option of that name."""
 MORE = dict.fromkeys(["preview", "evaluate", "train"], "-q --force") | {"index": "-q"}

@@ -15,6 +15,7 @@ from common.texts import labelled
 from support import extra_is_installed, need_extra
 
 from dpsan.analysis.compare.measure import Corpus
+from dpsan.analysis.evaluate.accuracy import Labelled
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -73,6 +74,16 @@ def test_hints_name_what_a_study_has(made, folder):
 
 def draft(name, **values):
     return Draft(MECHANISMS[name], values)
+
+
+def test_weighted_f1_by_hand():
+    """Of 4 texts up and 2 down an up reads as down: F1 is 6/7 (of 1, 3/4) and 4/5 (of 2/3, 1)."""
+    need_extra("evaluate")
+    good, bad = "good fine lovely", "bad poor awful"
+    train = Labelled([], [good, bad] * 10, ["up", "down"] * 10)
+    test = Labelled([], [good] * 3 + [bad] * 3, ["up"] * 4 + ["down"] * 2)
+    by_hand = (4 * 6 / 7 + 2 * 4 / 5) / 6  # the plain mean is .009 less
+    assert trlaplace.weighted_f1(train, test) == pytest.approx(by_hand)
 
 
 def test_utility(made, folder):

@@ -16,9 +16,7 @@ from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import (
     Attack,
-    ClassShares,
     attacks,
-    by_class,
     hidden_persons,
     locate,
     recovered,
@@ -37,7 +35,6 @@ from dpsan.outcomes.distributions import cosines
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.sanitize.classes import Grouping
 from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
@@ -49,10 +46,8 @@ class Question:
 
     Args:
         mechanism: between the two, None if it is not known: then there are no attacks.
-        grouping: groups of words of the run, if it had classes.
         public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
-        test: original and sanitized test records; without them every fifth record is one.
         again: files of further runs on the same texts: attackers who know the mechanism get all.
         copies: versions of each record in each sanitized file, one after the other.
         candidates: file of texts that a reader holds for possible originals.
@@ -63,12 +58,10 @@ class Question:
     sanitized: Path
     inputs: Inputs = field(default_factory=Inputs)
     mechanism: Mechanism | None = None
-    grouping: Grouping | None = None
     tokenizer: str = "unicode"
     public: Sequence[Path] = ()
     spans: Path | None = None
     labels: str | None = None
-    test: tuple[Path, Path] | None = None
     again: Sequence[Path] = ()
     copies: int = 1
     candidates: Path | None = None
@@ -94,8 +87,6 @@ class Evaluation:
     readability: Readability | None
     """None without a language model."""
     attacks: tuple[Attack, ...]
-    classes: tuple[ClassShares, ...]
-    """Shares of each class of words; empty if the mechanism has no classes."""
     impossible_outputs: int
     """Output words that the mechanism cannot have given."""
     spans: dict[str, Any] | None
@@ -177,7 +168,9 @@ def evaluate(
     candidates = None
     if question.candidates is not None:
         candidates = read_candidates(question.candidates, inputs, vocabulary, pairs)
-    judged = None if question.labels is None else _accuracy(question, question.labels)
+    judged = None
+    if question.labels is not None:
+        judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
     report("the language model", 0.2)
     model = language_model(question.public, embeddings, vocabulary)
     readable = None
@@ -185,9 +178,6 @@ def evaluate(
         readable = readability(pairs.original, pairs.sanitized, vocabulary, model)
     report("attacks on words", 0.4)
     made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model)
-    classes: tuple[ClassShares, ...] = ()
-    if question.grouping is not None:
-        classes = by_class(pairs, space.n, question.grouping, model, made)
     linked = None
     if candidates is not None:
         mechanism, first = question.mechanism, question.first_words
@@ -215,7 +205,6 @@ def evaluate(
         cosine=_mean_cosine(pairs, space),
         readability=readable,
         attacks=made,
-        classes=classes,
         impossible_outputs=impossible,
         spans=spans,
         accuracy=judged,
@@ -233,23 +222,15 @@ def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
     }
 
 
-def _accuracy(question: Question, column: str) -> Accuracy:
-    given, files = (question.inputs, column), (question.original, question.sanitized)
-    whole = _labelled(*given, *files, question.copies)
-    if question.test is None:
-        return accuracy.judge(*accuracy.split(whole))
-    return accuracy.judge(whole, _labelled(*given, *question.test))
-
-
-def _labelled(
-    inputs: Inputs, column: str, original: Path, sanitized: Path, copies: int = 1
-) -> Labelled:
+def _labelled(question: Question, column: str) -> Labelled:
     """Return the texts of two files with labels; of each one the first copy."""
+    inputs, copies = question.inputs, question.copies
     most = None if inputs.max_records is None else copies * inputs.max_records
-    clean = [" ".join(record.texts) for record in records(original, inputs)]
-    other = [
-        " ".join(record.texts) for record in records(sanitized, replace(inputs, max_records=most))
-    ]
+    original, sanitized = question.original, question.sanitized
+    clean, other = (
+        [" ".join(record.texts) for record in records(path, replace(inputs, max_records=many))]
+        for path, many in ((original, inputs.max_records), (sanitized, most))
+    )
     labels, other = read_labels(original, column, inputs), other[::copies]
     if not len(clean) == len(other) == len(labels):
         what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"

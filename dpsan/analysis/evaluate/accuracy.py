@@ -27,7 +27,7 @@ from dpsan.outcomes.intervals import Share
 from dpsan.space.arrays import Floats
 
 EVERY: Final = 5
-"""Every fifth record is a test record where no test files are given."""
+"""Every fifth record is a test record."""
 VERSIONS: Final = ("clean", "sanitized")
 
 
@@ -51,8 +51,6 @@ class Accuracy:
 
     pairs: dict[tuple[str, str], Share] = field(repr=False)
     """(version trained on, version tested on) -> share."""
-    f1: dict[tuple[str, str], float] = field(repr=False)
-    """Likewise: F1 of each class, its mean weighted by how many test texts the class has."""
     majority: Share
     """Success of always saying the most frequent label of the training texts."""
     classes: int
@@ -61,11 +59,7 @@ class Accuracy:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        pairs = {
-            f"{a}_{b}": {**share.as_json(), "weighted_f1": self.f1[a, b]}
-            for (a, b), share in self.pairs.items()
-        }
-        return {**pairs, **by_name(self)}
+        return {f"{a}_{b}": share.as_json() for (a, b), share in self.pairs.items()} | by_name(self)
 
 
 def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels") -> list[str]:
@@ -140,20 +134,16 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
     Raises:
         UsageError: fewer than two labels to learn, or nothing to test.
     """
-    from sklearn.metrics import f1_score
-
     if len(set(train.labels)) < 2 or not test.labels:
         needed = "two labels among the training records and some test records"
         raise UsageError(f"--labels needs {needed}")
-    pairs, scores = {}, {}
+    pairs = {}
     truth = np.array(test.labels, dtype=object)
     for trained in VERSIONS:
         model = Classifier(getattr(train, trained), train.labels)
         for tested in VERSIONS:
             labels = model.labels_of(getattr(test, tested))
             pairs[trained, tested] = Share.of(labels == truth)
-            score = f1_score(test.labels, labels.tolist(), average="weighted", zero_division=0)
-            scores[trained, tested] = float(score)
     frequency = Counter(train.labels)
     majority = Share.of(truth == frequency.most_common(1)[0][0])
-    return Accuracy(pairs, scores, majority, len(frequency), len(train.labels), len(truth))
+    return Accuracy(pairs, majority, len(frequency), len(train.labels), len(truth))

@@ -1,8 +1,4 @@
-"""The attacks on a sanitized text, from reading it to reading it with a model of the language.
-
-Words of a class are read back by what the group of each and the words around it give away: which
-word of its group was drawn says nothing, as all words of a group are one input.
-"""
+"""The attacks on a sanitized text, from reading it to reading it with a model of the language."""
 
 from __future__ import annotations
 
@@ -20,12 +16,10 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.formats.span_file import SpanFile
 from dpsan.mechanisms.base import Mechanism
-from dpsan.only.alone import alone
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap
-from dpsan.sanitize.classes import Grouping
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
@@ -133,47 +127,6 @@ def strongest(made: Sequence[Attack]) -> Attack:
     """Return the attack that was right most often, of those who know no word of the text."""
     readers = [attack for attack in made if attack.attack != "informed"]
     return max(readers, key=lambda attack: attack.success[WordClass.ALL].value or 0.0)
-
-
-@dataclass(frozen=True)
-class ClassShares:
-    """Shares of the words of one class."""
-
-    class_: str
-    unchanged: Share
-    read_back: Share
-    """Words read back by the best attack that knows no word of the text."""
-
-
-def by_class(
-    pairs: Pairs,
-    n: int,
-    grouping: Grouping,
-    model: Ngrams | None,
-    made: Sequence[Attack],
-) -> tuple[ClassShares, ...]:
-    """Return the shares of each class that the text has.
-
-    Args:
-        n: words of the vocabulary.
-        grouping: groups of words of the run.
-        made: the attacks on the text.
-    """
-    key = "context" if model is not None else "one-word"
-    read = {attack.attack: attack.right for attack in made}[key]
-    names = grouping.classes
-    # An output that is no word was not drawn in a class: it passed, or is a made-up string.
-    kinds = np.where(pairs.noisings[0] == OTHER, -1, grouping.kinds[pairs.inputs])
-    for at in np.flatnonzero((pairs.inputs == n) & (kinds >= 0)).tolist():
-        start, end = pairs.spans[at]
-        if alone().kind(pairs.original[pairs.text[at]][start:end]) is not None:
-            kinds[at] = -1  # as 7th is, which is a word too
-    out = []
-    for name in dict.fromkeys(filter(None, names)):
-        of = np.isin(kinds, [kind for kind, other in enumerate(names) if other == name])
-        if of.any():
-            out.append(ClassShares(name, Share.of(pairs.same[of]), Share.of(read[of])))
-    return tuple(out)
 
 
 Recovery = dict[str, Share]

@@ -13,7 +13,7 @@ import numpy as np
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.outcomes.emissions import Emissions
-from dpsan.outcomes.intervals import Estimate, Share, median
+from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.text_likelihood import Texts, counted, ordered, ranks
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids, blocks
@@ -94,8 +94,6 @@ class Linked:
     """Texts with so many words."""
     first: Share
     """Sanitized texts whose original is the reader's first guess."""
-    median_rank: Estimate
-    """Median position of the original among the candidates, with its 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +132,7 @@ def linkage(
         these = Candidates(texts.of(filled), candidates.layouts[filled], versions, truth)
         scores = partial(_scored, vocabulary, emissions, length is None)
         for name, of_original in _readers(these, scores).items():
-            hits = Share.of(of_original == 1)
-            rows.append(Linked(name, length, len(filled), hits, median(of_original)))
+            rows.append(Linked(name, length, len(filled), Share.of(of_original == 1)))
     return Linkage(tuple(rows), _notes(emissions, candidates))
 
 
@@ -199,7 +196,7 @@ def _unit(rows: Any) -> Any:
 
 
 def _notes(emissions: Emissions | None, candidates: Candidates) -> tuple[str, ...]:
-    notes = ["first: the original is the first guess; rank: its median place, 1 is the best"]
+    notes = ["first: the original is the first guess"]
     if emissions is not None and not emissions.exact:
         notes.append(f"exact: {emissions.name}, as the distribution is not known")
     if emissions is not None:

@@ -28,7 +28,7 @@ def shown(result: Evaluation) -> Shown:
     informed = [attack for attack in result.attacks if attack.attack == "informed"]
     # Apart: three do not fit a terminal.
     parts += [_attacks("read back", readers), _attacks("others known", informed)]
-    parts += [_classes(result), *_linkage(result), *_spans(result)]
+    parts += [*_linkage(result), *_spans(result)]
     return Shown(
         _about(result), parts + _accuracy(result), _conclusion(result), warnings=result.notes
     )
@@ -74,12 +74,6 @@ def _attacks(title: str, attacks: Sequence[Attack]) -> Section:
     return _table(title, {attack.attack: attack.success for attack in attacks}, notes=notes)
 
 
-def _classes(result: Evaluation) -> Section:
-    rows = [(c.class_, c.read_back.total, c.unchanged, c.read_back) for c in result.classes]
-    notes = ["read back by what the group and the words around it give away"] * bool(rows)
-    return Section(("class", "words", "unchanged", "read back"), rows, notes)
-
-
 def _readability(readable: Readability) -> Section:
     rows: list[tuple[Cell, ...]] = []
     for name, value, times in readable.rows:
@@ -113,13 +107,8 @@ def _linkage(result: Evaluation) -> list[Section]:
     rows: list[tuple[Cell, ...]] = []
     for reader in result.linkage.readers:
         extent = "all" if reader.words is None else f"first {reader.words}"
-        rank = (
-            f"{reader.median_rank.value:g} ({reader.median_rank.low:g}-{reader.median_rank.high:g})"
-        )
-        rows.append(
-            (reader.reader, extent, reader.candidates, reader.first.total, reader.first, rank)
-        )
-    columns = ("original found by", "words", "among", "texts", "first", "rank")
+        rows.append((reader.reader, extent, reader.candidates, reader.first.total, reader.first))
+    columns = ("original found by", "words", "among", "texts", "first")
     return [Section(columns, rows, result.linkage.notes)]
 
 
@@ -132,9 +121,6 @@ def _accuracy(result: Evaluation) -> list[Section]:
         f"always the most frequent label: {written(accuracy.majority)}",
     ]
     tested = [f"tested on {version}" for version in VERSIONS]
-    rows, other = (
-        [(f"on {a}", *(pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
-        for pairs in (accuracy.pairs, accuracy.f1)
-    )
-    first = Section(("accuracy, trained", *tested), rows, notes)
-    return [first, Section(("weighted F1, trained", *tested), other)]
+    rows: list[tuple[Cell, ...]]
+    rows = [(f"on {a}", *(accuracy.pairs[a, b] for b in VERSIONS)) for a in VERSIONS]
+    return [Section(("accuracy, trained", *tested), rows, notes)]

@@ -1,4 +1,4 @@
-"""Explain words: output distributions, nearest words, and the posterior of an attacker.
+"""Explain words: output distributions and nearest words.
 
 Only the public vocabulary is looked at, and draws use public keys: nothing here is private or
 needs to be, and results are repeatable.
@@ -15,10 +15,11 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.description import finite
-from dpsan.outcomes.distributions import distributions, draw, has_distribution
-from dpsan.outcomes.one_word import Figures, Observer, Row, figures_of
+from dpsan.outcomes.distributions import close_words, distributions, draw, has_distribution
+from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
 
@@ -31,9 +32,7 @@ Explanation = dict[str, Any]
 
 ``input`` is the word of the vocabulary that it is to the mechanism, None for ⊥.  Probabilities of a
 known distribution are ``exact``; others are from ``draws`` and have an interval of 99 %.  Without a
-finite value ``epsilon_ldp`` is None.  ``posterior`` has the inputs that the likeliest outputs point
-to, ``observer_success`` the share of words, by frequency, that an optimal observer of single
-outputs names.  Nothing is promised for a ``public`` word.
+finite value ``epsilon_ldp`` is None.  Nothing is promised for a ``public`` word.
 """
 
 
@@ -68,9 +67,8 @@ def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
 _NEIGHBOURS = 10
-_POINTED = 3
-"""Outputs whose posterior is given."""
-_ALL: Final = "all inputs, by their public frequencies"
+_ALPHA: Final = 0.01 / 2
+"""Error probability of one end of an interval; the two ends together are good for 99 %."""
 
 
 def explain(
@@ -79,7 +77,6 @@ def explain(
     *,
     top: int = 10,
     draws: int = DRAWS,
-    posterior: bool = True,
 ) -> list[Explanation]:
     """Return what becomes of each word under one mechanism.
 
@@ -87,44 +84,28 @@ def explain(
         words: from :func:`dpsan.analysis.explain.read`.
         top: outputs to list, most likely first.
         draws: for each word where the distribution is not known.
-        posterior: also ask which inputs the most likely outputs point to.
     """
     space, mechanism = sanitizer.space, sanitizer.mechanism
     sampler, key = mechanism.prepare(space), randomness.seeded_key("dpsan explain")
     exact = has_distribution(sampler)
-    asked = exact and posterior and top > 0
-    observer = Observer.build(mechanism, sampler, space) if asked else None
     keys = [*sanitizer.embeddings.index_to_key, UNKNOWN]
 
     @cache
-    def figures(row: int) -> Figures:
+    def figures(row: int) -> Explanation:
         if exact:
-            return figures_of(space, row, distributions(sampler, np.array([row]))[0], 0, top)
+            return figures_of(space, keys, row, distributions(sampler, np.array([row]))[0], 0, top)
         subkey, repeated = randomness.derive_key(key, "word", row), np.full(draws, row)
         counts = np.bincount(draw(sampler, repeated, subkey), minlength=space.n)
-        return figures_of(space, row, counts.astype(np.float64), draws, top)
-
-    def pointed(output: int) -> Explanation:
-        inputs = [] if observer is None else observer.inputs_of(output)
-        values = [{"word": keys[w.id], "unknown": w.id == space.n, **_share(w)} for w in inputs]
-        return {"output": keys[output], "inputs": values}
+        return figures_of(space, keys, row, counts.astype(np.float64), draws, top)
 
     def explained(word: Word) -> Explanation:
-        likeliest = figures(word.id).rows
-        pointing = likeliest[:_POINTED] if observer else ()
         return {
             "word": word.text,
             "input": None if word.id == space.n else keys[word.id],
             "unknown": word.id == space.n,
             "public": word.id in sanitizer.public,
-            **_shares(figures(word.id)),
-            "outputs": [
-                {"word": keys[u.id], **_share(u), "distance": u.distance} for u in likeliest
-            ],
+            **figures(word.id),
             "neighbors": _neighbors(space, word.id, keys),
-            "posterior": [pointed(u.id) for u in pointing],
-            "posterior_note": _ALL if observer else "",
-            "observer_success": observer and observer.success,
         }
 
     about = _about(sanitizer)
@@ -154,16 +135,58 @@ def _about(sanitizer: Sanitizer) -> Explanation:
     }
 
 
-def _shares(measured: Figures) -> Explanation:
-    shares = {name: getattr(measured, name) for name in ("unchanged", "close", "distant")}
-    intervals = {name: share and [share.low, share.high] for name, share in shares.items()}
-    values = {name: share and share.value for name, share in shares.items()}
-    drawn = {"intervals": intervals if measured.draws else None}
-    return {"exact": not measured.draws, "draws": measured.draws, **values, **drawn}
+def figures_of(
+    space: MetricSpace, keys: Sequence[str], word: int, weights: Floats, draws: int, top: int
+) -> Explanation:
+    """Return the figures of a word, from draws each with its own 99 % Clopper-Pearson interval.
+
+    Close and distant are the shares of [Curse] section 7: the output is one of the 100 nearest
+    other words, or farther away.  ⊥ is no output, and has no neighbours.
+
+    Args:
+        keys: the words.
+        word: row number, n for ⊥.
+        weights: P(u | word) of all outputs, or how often each was drawn, shape (n,).
+        draws: 0 for probabilities.
+        top: number of outputs to list.
+    """
+
+    def share(weight: float) -> Estimate:
+        if draws:
+            return Estimate.of_draws(int(weight), draws, _ALPHA)
+        return Estimate.exactly(float(weight))
+
+    shares: dict[str, Estimate | None] = {"unchanged": Estimate.exactly(0.0)}
+    shares |= dict.fromkeys(("close", "distant"))
+    distances = None
+    if word < space.n:
+        ids = np.array([word], dtype=np.int64)
+        distances = space.distances(ids)[0]
+        kept, near = float(weights[word]), float(weights[close_words(space, ids)[0]].sum())
+        far = max(0.0, (draws or 1) - kept - near)
+        shares = {"unchanged": share(kept), "close": share(near), "distant": share(far)}
+    # Heaviest first, equal ones by distance, then by row.
+    rows = np.flatnonzero(weights > 0)
+    away = np.zeros(len(rows)) if distances is None else distances[rows]
+    outputs = [
+        {
+            "word": keys[row],
+            **_probability(share(weights[row])),
+            "distance": None if distances is None else float(distances[row]),
+        }
+        for row in rows[np.lexsort((rows, away, -weights[rows]))[:top]].tolist()
+    ]
+    intervals = {name: one and [one.low, one.high] for name, one in shares.items()}
+    return {
+        "exact": not draws,
+        "draws": draws,
+        **{name: one and one.value for name, one in shares.items()},
+        "intervals": intervals if draws else None,
+        "outputs": outputs,
+    }
 
 
-def _share(of: Row) -> Explanation:
-    share = of.probability
+def _probability(share: Estimate) -> Explanation:
     interval = {"interval": [share.low, share.high]} if share.low < share.high else {}
     return {"probability": share.value, **interval}
 

@@ -12,9 +12,8 @@ from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.numerals import number
 
-_ABOUT: Final = "What becomes of a word, and what a reader of the output can conclude."
+_ABOUT: Final = "What becomes of a word."
 _NEAR: Final = 5
-_POINTS: Final = 3
 
 
 def shown(word: Explanation) -> Shown:
@@ -22,7 +21,7 @@ def shown(word: Explanation) -> Shown:
     nearest = word["neighbors"][:_NEAR]
     near = ", ".join(f"{printable(other['word'])} {other['distance']:.2f}" for other in nearest)
     known = Prose("", near and f"nearest words: {near}")
-    parts: list[Part] = [known, _figures(word), _outputs(word), _posteriors(word)]
+    parts: list[Part] = [known, _figures(word), _outputs(word)]
     return Shown(_ABOUT, parts, title=_title(word))
 
 
@@ -77,16 +76,3 @@ def _outputs(word: Explanation) -> Section:
         for output in word["outputs"]
     ]
     return Section(("output", *["away"] * (not word["unknown"]), "probability"), rows)
-
-
-def _posteriors(word: Explanation) -> Section:
-    rows: list[tuple[Cell, ...]] = []
-    for posterior in word["posterior"]:
-        likely = posterior["inputs"][:_POINTS]
-        inputs = ", ".join(f"{other['word']} {other['probability']:.2f}" for other in likely)
-        rows.append((posterior["output"], inputs))
-    notes = []
-    if (success := word["observer_success"]) is not None:
-        share = f"{100 * success:.3g} % of running text"
-        notes = [word["posterior_note"], f"an optimal reader of single outputs names {share}"]
-    return Section(("output", "inputs that it points to"), rows, notes)

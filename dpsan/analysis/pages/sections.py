@@ -5,9 +5,8 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
-from itertools import compress
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,15 +53,6 @@ class Section:
         """Return the columns whose cells end together, as they are numbers."""
         columns = [*enumerate(zip(*self.texts(), strict=True))]
         return {at for at, cells in columns if at and all(map(_NUMBER.match, cells))}
-
-    def without_zeros(self, names: Collection[str]) -> Section:
-        """Return the same without those columns of these names that hold only zeros."""
-        kept = [
-            name not in names or any(row[at] for row in self.rows)
-            for at, name in enumerate(self.columns)
-        ]
-        columns = [*compress(self.columns, kept)]
-        return replace(self, columns=columns, rows=[[*compress(row, kept)] for row in self.rows])
 
 
 @dataclass(frozen=True)

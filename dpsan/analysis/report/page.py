@@ -129,15 +129,16 @@ def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def files(sums: Mapping[str, Any]) -> list[Section]:
     """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
+    actions = [action for action in ACTIONS if any(file[action] for file in sums["files"])]
     for file in sums["files"]:
         name = file["name"] or f"input {file['file']}"
         records = file["records"] if file["finished"] else "not finished"
-        counts = [file[action] for action in ("words", *ACTIONS)]
+        counts = [file[action] for action in ("words", *actions)]
         rows.append((name, records, *counts, file["epsilon_sum"]))
         if file["finished"]:
             digests.append((file["output_sha256"], name))
-    inputs = Section(("file", "records", "words", *ACTIONS, "epsilon"), rows)
-    return [inputs.without_zeros(ACTIONS), Section(("SHA-256 of the output", "file"), digests)]
+    inputs = Section(("file", "records", "words", *actions, "epsilon"), rows)
+    return [inputs, Section(("SHA-256 of the output", "file"), digests)]
 
 
 def reasons(sums: Mapping[str, Any]) -> list[Section]:

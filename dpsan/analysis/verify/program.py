@@ -60,11 +60,8 @@ def check_program(
         out.append(goodness_of_fit(single, stated, texts, ids, draws=draws, key=part("fit")))
     if sanitizer.grouping.classed:
         out.append(classes(single, key=part("classes")))
-    fits = all(check.held is not False for check in out)
     subkey, noise = part("independence"), distribution is not None
-    result = independence(
-        sanitizer, stated, key=subkey, workers=workers, fits=fits, noise_tested=noise
-    )
+    result = independence(sanitizer, stated, key=subkey, workers=workers, noise_tested=noise)
     return *out, result
 
 

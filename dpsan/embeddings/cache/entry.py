@@ -4,7 +4,7 @@
 
     entry    = array* manifest sha256 length
     array    = its bytes, C order, little-endian
-    manifest = {"format", "kind", "key", "created", "meta",
+    manifest = {"format", "kind", "key", "meta",
                 "arrays": {NAME: [TYPE, SHAPE, SHA-256 (hex) of its bytes]}}
     sha256   = of the manifest, 32 bytes
     length   = of the manifest, 8 bytes, little-endian
@@ -19,7 +19,6 @@ import os
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +27,6 @@ from numpy.typing import NDArray
 
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.files.names import stored_bytes
 from dpsan.files.private_files import DamagedError
 
 FORMAT_VERSION: Final = 4
@@ -64,21 +62,6 @@ class Entry:
             raise ValueError("meta does not survive JSON")
 
 
-@dataclass(frozen=True)
-class EntryInfo:
-    """One line of the list of entries."""
-
-    kind: str
-    key: str
-    """Empty if the manifest cannot be read."""
-    bytes: int
-    created: str
-    """ISO 8601, UTC; empty if the manifest cannot be read."""
-    meta: dict[str, Any]
-    name: str
-    """The file's name."""
-
-
 def file_name(kind: str, key: str) -> str:
     """Return the name of an entry's file.  Raises ValueError for a bad kind."""
     if not _NAME.fullmatch(kind):
@@ -104,7 +87,6 @@ def write_entry(sink: AtomicFile, kind: str, key: str, entry: Entry) -> None:
         "format": FORMAT_VERSION,
         "kind": kind,
         "key": key,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "meta": entry.meta,
         "arrays": listed,
     }
@@ -118,19 +100,7 @@ def _tail(manifest: bytes) -> bytes:
     return hashlib.sha256(manifest).digest() + len(manifest).to_bytes(_LENGTH, "little")
 
 
-def inspect(path: Path) -> tuple[EntryInfo, str | None]:
-    """Return a description of an entry, and its problem."""
-    kind = path.name[: path.name.rindex("-")]
-    info = EntryInfo(kind, "", stored_bytes(path), "", {}, path.name)
-    try:
-        info, _ = read_entry(path, ())
-        read_entry(path)
-    except (OSError, DamagedError) as error:
-        return info, files.reason(error)
-    return info, None
-
-
-def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInfo, Entry]:
+def read_entry(path: Path, only: Container[str] | None = None) -> Entry:
     """Read and verify an entry.
 
     Args:
@@ -140,7 +110,7 @@ def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInf
         DamagedError: the file or what is read of it is not what was written.
     """
     with files.open_private(path) as (descriptor, size):
-        info, listed = _manifest(descriptor, size, path.name)
+        meta, listed = _manifest(descriptor, size, path.name)
         arrays: dict[str, NDArray[Any]] = {}
         end = 0
         for name, (dtype, shape, sha256) in listed.items():
@@ -154,7 +124,7 @@ def read_entry(path: Path, only: Container[str] | None = None) -> tuple[EntryInf
                 arrays[name] = memory.view(dtype).reshape(shape)
             except (ValueError, OverflowError) as error:  # too many or too long dimensions
                 raise DamagedError("impossible shape") from error
-    return info, Entry(arrays, info.meta)
+    return Entry(arrays, meta)
 
 
 def _size(dtype: str, shape: Sequence[int]) -> int:
@@ -164,8 +134,8 @@ def _size(dtype: str, shape: Sequence[int]) -> int:
 
 def _manifest(
     descriptor: int, size: int, name: str
-) -> tuple[EntryInfo, dict[str, tuple[str, list[int], str]]]:
-    """Return the manifest of an entry in a file of this name, every type and size in it checked."""
+) -> tuple[dict[str, Any], dict[str, tuple[str, list[int], str]]]:
+    """Return meta and arrays of the manifest of a file, every type and size in it checked."""
     if size < _TAIL:
         raise DamagedError(f"{size} bytes")
     tail = _bytes(descriptor, size - _TAIL, _TAIL)[0].tobytes()
@@ -177,11 +147,10 @@ def _manifest(
         raise DamagedError("SHA-256 of the manifest differs")
     try:
         content = json.loads(body)
-        version, kind, key, created = (content[k] for k in ("format", "kind", "key", "created"))
-        info = EntryInfo(kind, key, size, created, {**content["meta"]}, name)
+        version, kind, key = (content[k] for k in ("format", "kind", "key"))
         if version != FORMAT_VERSION or file_name(kind, key) != name:
             raise DamagedError("of another entry")
-        listed = {**content["arrays"]}
+        meta, listed = {**content["meta"]}, {**content["arrays"]}
         at = 0
         for dtype, shape, _ in listed.values():
             if dtype not in _DTYPES or any(type(n) is not int or n < 0 for n in shape):
@@ -192,7 +161,7 @@ def _manifest(
     # Before memory is taken: a manifest must not promise more than there is.
     if at != end:
         raise DamagedError(f"{end} bytes of arrays, expected {at}")
-    return info, listed
+    return meta, listed
 
 
 def _bytes(descriptor: int, begin: int, size: int) -> tuple[NDArray[np.uint8], str]:

@@ -10,7 +10,6 @@ not mapped: a truncated map kills the process.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,19 +19,16 @@ from dpsan.embeddings.base import Watch, unseen
 from dpsan.embeddings.cache.entry import (
     FORMAT_VERSION,
     Entry,
-    EntryInfo,
     file_name,
-    inspect,
     read_entry,
     write_entry,
 )
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.files.names import remove, stored_bytes, sweep, sweep_directory
+from dpsan.files.names import remove, sweep
 from dpsan.files.private_files import DamagedError
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}-[0-9a-f]{64}")
 _LOCK_SUFFIX: Final = ".lock"
 _WAIT_BEFORE_NOTE: Final = 2.0  # seconds
 
@@ -133,42 +129,6 @@ class Store:
                     self._note(f"{error}; going on without it")
             return entry
 
-    def check(self) -> list[tuple[EntryInfo, str | None]]:
-        """Return all entries by name, each read and verified as a load would, with its problem or
-        None.
-
-        Raises:
-            CacheError: the directory is there but cannot be used.
-        """
-        if not os.path.lexists(self._path):
-            return []
-        with self._shelf("read") as shelf:
-            return [*map(inspect, _entries(shelf))]
-
-    def clear(self) -> tuple[int, int]:
-        """Remove all entries, and what is of no use: temporaries, free locks.
-
-        Returns:
-            Number of entries removed, and bytes freed in all.
-
-        Raises:
-            CacheError: the directory is there but cannot be used.
-        """
-        from filelock import FileLock
-
-        if not os.path.lexists(self._path):
-            return 0, 0
-        with self._shelf("cleared") as shelf:
-            chosen = _entries(shelf)
-            freed = sum(map(stored_bytes, chosen)) + sweep_directory(shelf)
-            for path in chosen:
-                remove(path)
-            for path in shelf.glob(f"*{_LOCK_SUFFIX}"):
-                # Timeout is an OSError: somebody holds it and builds.
-                with suppress(OSError, NotImplementedError), FileLock(path, timeout=0):
-                    path.unlink()
-        return len(chosen), freed
-
     @contextmanager
     def _shelf(self, what_for: str, *, create: bool = False) -> Iterator[Path]:
         """Yield the directory of this format version; turn the body's errors into ours.
@@ -223,17 +183,12 @@ class Store:
             return None, ""
         with self._shelf("read"):
             try:
-                return read_entry(path, only)[1], ""
+                return read_entry(path, only), ""
             except (OSError, DamagedError) as error:
                 if not os.path.lexists(path):
                     return None, ""
                 problem = files.reason(error)
         return None, f"cache entry {_short(path.name)} damaged ({problem}), rebuilding"
-
-
-def _entries(shelf: Path) -> list[Path]:
-    """Return the files of entries, by name."""
-    return [path for path in sorted(shelf.iterdir()) if _NAME.fullmatch(path.name)]
 
 
 def _short(name: str) -> str:
