@@ -44,7 +44,8 @@ _HOMES: "Final" = {
 def __getattr__(name: str) -> "Any":
     # Lazy: `dpsan --help` must not pay for numpy.
     if name not in _HOMES:
-        raise AttributeError(f"module 'dpsan' has no attribute '{name}'")
+        hint = ' (dpsan.Sanitizer(only="people").rewrite(TEXT))' * (name[:1] != "_")
+        raise AttributeError(f"module 'dpsan' has no attribute '{name}'{hint}")
     import importlib
 
     module, attribute = _HOMES[name]

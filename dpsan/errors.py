@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import math
 import os
+import re
 import traceback
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ class EmbeddingError(DpsanError):
     def __init__(
         self, path: Path | str, message: str, hint: str | Hint = "", *, line: int | None = None
     ) -> None:
-        where = f"{path}: line {line}" if line is not None else f"{path}"
+        where = _named(path, message) + (f": line {line}" if line is not None else "")
         super().__init__(f"{where}: {message}", hint)
 
 
@@ -105,7 +106,7 @@ class InputError(DpsanError):
     def __init__(
         self, path: Path | str, message: str, hint: str = "", *, line: int | None = None
     ) -> None:
-        where = f"{path}:{line}" if line is not None else f"{path}"
+        where = f"{_named(path, message)}:{line}" if line is not None else _named(path, message)
         super().__init__(f"{where}: {message}", hint)
         self.what, self.line = message, line
 
@@ -251,4 +252,18 @@ def reason(error: OSError) -> str:
 
 def file_reason(error: OSError) -> str:
     """Why a file cannot be read, in a few words."""
-    return "no such file" if isinstance(error, FileNotFoundError) else reason(error)
+    return NO_FILE if isinstance(error, FileNotFoundError) else reason(error)
+
+
+NO_FILE: Final = "no such file"
+
+
+def name_or_count(name: Path | str) -> str:
+    """Return a name that was typed; of a text in its place, which no message repeats, its words."""
+    words = len(str(name).split())
+    named = words < 4 or re.search(r"^[^@]*\.\w{1,5}$", str(name))
+    return str(name) if named else f"a name of {words} words"
+
+
+def _named(path: Path | str, message: str) -> str:
+    return name_or_count(path) if message == NO_FILE else str(path)

@@ -13,7 +13,7 @@ import typer
 
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import TRACEBACK, DpsanError, UsageError, check_name
+from dpsan.errors import TRACEBACK, DpsanError, UsageError, check_name, name_or_count
 from dpsan.version import __version__
 
 _EPILOG: Final = (
@@ -87,6 +87,9 @@ def _plain(message: str) -> str:
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
 
 
+_PIPE: Final = "text comes from standard input: echo TEXT | dpsan rewrite ..."
+
+
 def _hint(error: Exception) -> str:
     """Return what can be typed where the name of the command is missing; else nothing."""
     context = getattr(error, "ctx", None)
@@ -102,7 +105,8 @@ def _hint(error: Exception) -> str:
     # Words that are no files may be text, which no message repeats.
     if not any(Path(argument).exists() for argument in words):
         if not verb:
-            return " (dpsan --help lists the commands)"
+            text = any(word != name_or_count(word) for word in words)
+            return f" ({_PIPE if text else 'dpsan --help lists the commands'})"
         words = ["FILE"]
     return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *mode, *words])}?)"
 
@@ -158,7 +162,14 @@ def run() -> int:
         if file := next((word for word in dashed if Path(word).exists()), ""):
             text += f" (the file: ./{file})"
         if text.startswith("got unexpected extra argument"):
-            text += " (a list has commas, such as 4,8; a text with spaces quotation marks)"
+            more = "a list has commas, such as 4,8; a text with spaces quotation marks"
+            text += f" ({'the map is no argument: --map FILE' if command == 'restore' else more})"
+        if text.startswith("missing argument"):
+            pairs = zip(sys.argv, sys.argv[1:], strict=False)
+            taken = [pair for pair in pairs if pair[0][:1] == "-" and Path(pair[1]).is_file()]
+            text += "".join(f" ({name} took {file})" for name, file in taken[-1:])
+        for word in sys.argv:
+            text = text.replace(word, name_or_count(word))
         mistyped = _MISTYPED.get(getattr(getattr(error, "param", None), "name", ""), "")
         if mistyped and text.endswith("not a number"):
             text += f" ({mistyped})"

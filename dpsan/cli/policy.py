@@ -72,7 +72,8 @@ def read_policy(
         line = 1 + text.count("\n", 0, match.end()) if match else 1
         option = by_name.get(key.replace("_", "-"))
         if option is None:
-            hint = did_you_mean(key, by_name)
+            long = (name for name, it in by_name.items() if f"-{key}" in it.metadata["flags"])
+            hint = did_you_mean(next(long, key), by_name) or f"it may have {', '.join(by_name)}"
             hint = "options stand in no section" if isinstance(value, dict) else hint
             raise InputError(path, f"a policy has no '{key}'", hint, line=line)
         if (variable := variables[option.name]) in os.environ:
@@ -117,7 +118,8 @@ def _value(path: Path, key: str, value: Any, option: Field[Any]) -> Any:
     for item in given or [None]:
         if not isinstance(item, wanted) or isinstance(item, bool) != (wanted is bool):
             what = "true or false" if wanted is bool else "a string or a number"
-            raise InputError(path, f"{key} must be {what}")
+            hint = "no list: a string with commas" if isinstance(value, list) else ""
+            raise InputError(path, f"{key} must be {what}", hint)
     if wanted is bool:
         return value
     texts = [str(item) for item in given]

@@ -72,6 +72,8 @@ class Restore(Container, Quiet):
     def run(self) -> int:
         """Restore the input, and say how much of it stays as it is."""
         self.check_rules()
+        memo = self.map_ is not None and self.map_.is_dir()
+        refuse(memo, f"--map {self.map_}: a directory", f"if it is a memo: --memo {self.map_}")
         if self.map_ is None and self.memo is None:
             raise UsageError("--map is required", "the file that 'dpsan rewrite --map' wrote")
         by_unit = self.unit_field is not None

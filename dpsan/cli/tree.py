@@ -110,6 +110,7 @@ class Command(TyperCommand):
 
 ONCE: Final = frozenset({*SETTINGS, "budget", "policy", "spans"})
 """Options whose first value would protect something that a second one does not."""
+_LISTS: Final = ("only", "classes")
 _UNSET: Final = "is a shell variable unset?"
 
 
@@ -120,14 +121,17 @@ def _check(param: Any, given: Any, often: int) -> None:
     if not often or (option and param.is_flag):
         return
     once = param.name in ONCE and not param.multiple
-    refuse(often > 1 and once, f"{name} is given twice", "one of them would be lost")
+    listed = f"; a list has commas: {name} names,places" if param.name in _LISTS else ""
+    refuse(often > 1 and once, f"{name} is given twice", f"one of them would be lost{listed}")
     values = given if isinstance(given, (list, tuple)) else [given]
     for value in filter(lambda value: isinstance(value, str), values):
         refuse(value == "", f"{name if option else param.metavar} is empty", _UNSET)
         typeset = re.fullmatch("[\u2013\u2014]{1,2}[a-z-]+", value)  # no text of the user
         refuse(typeset, f"{value}: its dash is not that of an option", "- of the keyboard")
-        of_files = option and (param.name == "only" or "Path" in str(param.type_descriptor))
-        swallowed = of_files and re.match(r"--?[A-Za-z]", value)
+        of_files = param.name == "only" or "Path" in str(param.type_descriptor)
+        tilde = of_files and value.startswith("~/") and not Path("~").exists()
+        refuse(tilde, f"{value}: the shell left ~ as it is", f'"$HOME/{value[2:]}"')
+        swallowed = option and of_files and re.match(r"--?[A-Za-z]", value)
         refuse(swallowed, f"{name} needs a value (got {value})", f"a file of that name: ./{value}")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsan.embeddings.bundled import directory
-from dpsan.errors import InputError, UsageError, check_name
+from dpsan.errors import InputError, UsageError, check_name, name_or_count
 from dpsan.text.out_of_vocabulary import SEVERAL, read_word_list
 from dpsan.text.tokens import folded, lookup_keys
 
@@ -241,7 +241,7 @@ def _meant(word: str) -> str:
         for alias in words.split()
     }
     near = difflib.get_close_matches(word, (*CLASSES, *PRESETS), n=1, cutoff=0.75)
-    return near[0] if near else named.get(word, "")
+    return named.get(word, "") or "".join(near)
 
 
 def _own(name: str, tokenizer: str | None) -> WordClass:
@@ -252,7 +252,7 @@ def _own(name: str, tokenizer: str | None) -> WordClass:
         hint = f"did you mean {','.join(dict.fromkeys(filter(None, meant)))}?"
         if not all(meant) or not meant or name.startswith("-"):  # no class is taken away
             hint = f"classes: {', '.join(names)}"
-        raise UsageError(f"no class and no file '{name}'", hint)
+        raise UsageError(f"no class and no file '{name_or_count(name)}'", hint)
     try:
         words = tuple(read_word_list(path, tokenizer))
     except InputError as error:

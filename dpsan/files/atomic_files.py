@@ -136,7 +136,8 @@ class AtomicFile(Sink):
             descriptor = create_locked(self._temporary)
         except OSError as error:
             self._forget()
-            raise OutputError(f"{target}: cannot create: {os_reason(error)}") from None
+            hint = f"mkdir -p {target.parent}" if isinstance(error, FileNotFoundError) else ""
+            raise OutputError(f"{target}: cannot create: {os_reason(error)}", hint) from None
         super().__init__(str(target), descriptor, packer)
         if like is not None:
             with self._or_nothing():

@@ -149,7 +149,7 @@ def refuse_special(target: Path) -> None:
     except OSError:  # absent; other errors are raised when the file is made
         return
     if stat.S_ISDIR(mode):
-        raise OutputError(f"{target}: is a directory")
+        raise OutputError(f"{target}: is a directory", f"name a file in it, such as {target}/FILE")
     if not stat.S_ISREG(mode) or stream_number(target) is not None:
         raise OutputError(f"{target}: not a regular file", "it is never replaced; name another")
 

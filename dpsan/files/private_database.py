@@ -299,7 +299,10 @@ class PrivateDatabase:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._problem(error) from None
         except (OSError, files.DamagedError) as error:
-            raise OutputError(f"{self._path}: cannot be used: {files.reason(error)}") from None
+            hint = f"mkdir -p {self._path.parent}" if isinstance(error, FileNotFoundError) else ""
+            raise OutputError(
+                f"{self._path}: cannot be used: {files.reason(error)}", hint
+            ) from None
 
     def _problem(self, error: sqlite3.Error | UnicodeDecodeError) -> OutputError:
         """Return one line for an error: SQLite's own words could quote a value."""

@@ -73,7 +73,9 @@ def open_input(path: Path, *, hints: bool = True) -> int:
     except OSError as error:
         problem, hint = file_reason(error), ""
         no_name = " " in path.name or (path.name == str(path) and not path.suffix)
-        if isinstance(error, FileNotFoundError) and no_name:
+        if isinstance(error, FileNotFoundError) and set("*?") & set(path.name):
+            hint = "the pattern matches no file"
+        elif isinstance(error, FileNotFoundError) and no_name:
             hint = "text comes from standard input: echo TEXT | dpsan rewrite ..."
     raise InputError(path, problem, hint if hints else "")
 

@@ -32,9 +32,9 @@ def headers(path: Path, name: str, options: ReadOptions) -> list[str]:
         InputError: the file cannot be read.
     """
     kind = format_class(name, str(path))
-    if not kind.takes_fields:
-        raise UsageError(f"{path}: {kind.name} has no columns")
     with open_decompressed(path) as source:
+        if not kind.takes_fields:
+            raise UsageError(f"{path}: {kind.name} has no columns")
         names = kind().headers(source, kind.suited(options)) if kind.needs_fields else []
     if not names:
         raise InputError(path, "empty" if kind.needs_fields else f"{kind.name} has no columns")

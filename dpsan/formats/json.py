@@ -164,7 +164,9 @@ class JsonReader:
             value = None
         if not isinstance(value, str):
             what = f"no string or number in the field '{self._options.unit_field}'"
-            raise InputError(self._source.name, what, "it names the unit", line=line)
+            near = near_path(self._options.unit_field, self.positions.fields.others)
+            hint = "; ".join(filter(None, ("it names the unit", near or self._there())))
+            raise InputError(self._source.name, what, hint, line=line)
         return value
 
     def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
@@ -204,14 +206,16 @@ class JsonReader:
         name = self._fields[unseen[0]].name
         excluded = name in fields.others
         hint = "--except leaves it out" if excluded else near_path(name, fields.others)
-        if not hint:
-            hint = "add ? to the name if it may be absent"
-            every = fields.chosen | fields.others
-            there = [*every] if fields.chosen else known_paths(every)
-            if there != ["*"]:
-                hint = f"fields: {shown_names(there)}; {hint}"
+        parts = (self._there(), "add ? to the name if it may be absent")
         what = f"no record up to line {line} has the field {names}"
-        return InputError(self._source.name, what, hint)
+        return InputError(self._source.name, what, hint or "; ".join(filter(None, parts)))
+
+    def _there(self) -> str:
+        """Return a hint that lists the fields, as far as they are schema; else nothing."""
+        fields = self.positions.fields
+        every = fields.chosen | fields.others
+        there = [*every] if fields.chosen else known_paths(every)
+        return f"fields: {shown_names(there)}" if there != ["*"] else ""
 
 
 @dataclass(slots=True, repr=False)

@@ -19,8 +19,9 @@ from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Reject, Unchanged
 from dpsan.formats.registry import binary, refuse_document, refuse_records, refuse_suffix
 
-_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_ICONV: Final = "iconv -f UTF-16 -t UTF-8 FILE | dpsan rewrite ..."
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+_UTF32: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_ICONV: Final = "iconv -f {} -t UTF-8 FILE | dpsan rewrite ..."
 
 _Item: TypeAlias = tuple[int, bytes, bytes]
 """A record's line, its bytes and its ending."""
@@ -183,7 +184,8 @@ def byte_order_mark(source: Source, raw: bytes) -> bytes:
         InputError: that of UTF-16.
     """
     if raw.startswith(_UTF16):
-        raise InputError(source.name, "looks like UTF-16", _ICONV, line=1)
+        name = "UTF-32" if raw.startswith(_UTF32) else "UTF-16"
+        raise InputError(source.name, f"looks like {name}", _ICONV.format(name), line=1)
     return codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
 
 
@@ -230,6 +232,9 @@ class TextFormat(Format):
                 elif b"\0" in raw and not options.force_text:
                     raise binary(source, line)
                 text, invalid = decode(source, line, raw, options)
+                if line == 1 and invalid > max(16, len(text) / 3) and not options.force_text:
+                    hint = "--encoding cp1251 and the like; -f text reads it as it is"
+                    raise InputError(source.name, f"most of it is no {encoding}", hint, line=1)
                 render = ended if end else unended
                 if invalid and options.keep_equal:
                     render = partial(_render_changed, text, raw + end, render)

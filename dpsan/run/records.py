@@ -27,6 +27,8 @@ from dpsan.sanitize.accountant import Accountant, LedgerTotals
 from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.text.numerals import number
 
+_LARGER: Final = "a larger --budget; --dry-run without one tells the cost"
+
 
 @dataclass(frozen=True)
 class History:
@@ -90,7 +92,7 @@ class History:
             whose, when = ("budget", "") if self.ledger is None else ("ledger", " in all")
             most = f"{number(self.limit)}{when}"
             what = f"the {whose} refuses this record: it would cost more than {most}"
-            problem = InputError(name, what, "--budget", line=batch[index].line)
+            problem = InputError(name, what, _LARGER, line=batch[index].line)
             if self.reject is None:
                 return batch[:index], problem
             self.reject(batch[index].render(list(batch[index].texts)), problem)

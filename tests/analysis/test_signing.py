@@ -5,7 +5,7 @@ import re
 import pytest
 from support import ROOT
 
-from dpsan.analysis.pages.sections import Section
+from dpsan.analysis.pages.sections import Prose, Section, Shown, page
 from dpsan.analysis.report.page import signing
 
 PAGE = (ROOT / "docs/for_whoever_signs.md").read_text()
@@ -30,6 +30,36 @@ def test_the_report_has_every_word_of_the_page(dpsan, tmp_path):
     assert re.search(r"a\.txt: SHA-256 [0-9a-f]{64}", text)
     assert not {"Maria", "John", "Paris"} & set(text.split())
     assert b"The decision" not in dpsan("report", "a.jsonl", cwd=tmp_path).stdout
+
+
+def test_where_every_word_was_drawn_nothing_is_said_of_lists(dpsan, tmp_path):
+    (tmp_path / "a.txt").write_text("Maria met John in Paris on 3 May 2021 and went home.\n")
+    assert dpsan("rewrite", "-e", "8", "-a", "a.jsonl", "a.txt", cwd=tmp_path).returncode == 0
+    assert dpsan("report", "a.jsonl", "--html", "r.html", cwd=tmp_path).returncode == 0
+    html = (tmp_path / "r.html").read_text()
+    headings = re.findall(r"^## (.+)$", PAGE, re.M)
+    of_only = headings[1:4]
+    assert [heading for heading in headings if f"<h3>{heading}</h3>" not in html] == of_only
+    for claim in ("cannot be calculated back", "none of these calculates"):
+        assert html.count(claim) == len(
+            re.findall(f"(?i)with <span>--only</span>[^.]*{claim}", html)
+        )
+
+
+def test_a_line_breaks_inside_no_option_and_words_of_a_table_begin_together():
+    shown = Shown(
+        "", [Prose("", "of --review and a--b"), Section(("a", "b", "c"), [("x", "y", 1)])]
+    )
+    made = page("", [shown])
+    assert "of <span>--review</span> and a--b" in made
+    assert re.findall(r'<t[hd] [^>]*class="([^"]*)"', made) == [
+        "text",
+        "text",
+        "",
+        "text",
+        "text",
+        "",
+    ]
 
 
 def test_the_figures_are_those_of_the_page_on_classes():

@@ -205,6 +205,8 @@ def plain_meaning(epsilon: float, words: str = "any one word", delta: float = 0.
 
 
 _STYLE: Final = Path(__file__).parent / "page.css"
+_FLAG: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]{1,20}\b")
+"""An option, which a line does not break inside."""
 _MANY: Final = 6
 """Columns above which a table needs a wide page."""
 
@@ -262,7 +264,8 @@ def _part(part: Part, tag: str) -> str:
 def _lines(tag: str, texts: Iterable[str], style: str = "") -> str:
     """Return lines of plain text, each an element of its own; nothing for an empty one."""
     start = f'<{tag} class="{style}">' if style else f"<{tag}>"
-    return "".join(f"{start}{html.escape(text)}</{tag}>" for text in texts if text)
+    whole = (_FLAG.sub(r"<span>\g<0></span>", html.escape(text)) for text in texts if text)
+    return "".join(f"{start}{text}</{tag}>" for text in whole)
 
 
 def _table(section: Section) -> str:
@@ -270,24 +273,26 @@ def _table(section: Section) -> str:
 
     A table of many columns needs a wide page, so its rows are stacked earlier.
     """
+    right = section.right()
+    styles = ["" if at in right else "text" for at in range(len(section.columns))]
     body = "".join(
-        "<tr>" + "".join(map(_cell, section.columns, row, texts)) + "</tr>"
+        "<tr>" + "".join(map(_cell, section.columns, row, texts, styles)) + "</tr>"
         for row, texts in zip(section.rows, section.texts(), strict=True)
     )
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in section.columns)
+    names = zip(map(html.escape, section.columns), styles, strict=True)
+    head = "".join(f'<th scope="col" class="{style}">{name}</th>' for name, style in names)
     wide = " wide" if len(section.columns) > _MANY else ""
-    wide += "" if section.right() else " prose"
     rows = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
     return f'<table class="rows{wide}">{rows}</table>{_lines("p", section.notes, "soft")}'
 
 
-def _cell(head: str, cell: Cell, text: str) -> str:
-    start = f'<td data-head="{html.escape(head)}"'
+def _cell(head: str, cell: Cell, text: str, style: str) -> str:
+    start = f'<td data-head="{html.escape(head)}" class="{style}'
     if isinstance(cell, Share | Estimate) and cell.value is not None:
         cell = Bar(text, 0.0, cell.value)
     if not isinstance(cell, Bar):
-        return f"{start}>{html.escape(text)}</td>"
+        return f'{start}">{html.escape(text)}</td>'
     # The rarest can be seen too.
     width = max(100 * (cell.end - cell.start), 1) if cell.end else 0
     left = f";--from:{10_000 * cell.start / (100 - width):.1f}%" if cell.start else ""
-    return f'{start} class="share" style="--share:{width:.1f}%{left}">{html.escape(text)}</td>'
+    return f'{start} share" style="--share:{width:.1f}%{left}">{html.escape(text)}</td>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -170,7 +170,9 @@ def _facts(report: Report, sums: Mapping[str, Any]) -> dict[str, list[str]]:
     made = f"Made on {(sums['created'] or 'an unknown day')[:10]} by dpsan {sums['dpsan']}."
     replaced = [f"Of {words} words, by class: {', '.join(_counts(by_class))}."] * bool(by_class)
     drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(report, sums)[0]}"]
-    digests = [f"{row['name']}: SHA-256 {row['output_sha256']}" for row in sums["files"]]
+    drawn += [] if sums["classes"] else _passed(report)
+    done = [row for row in sums["files"] if row["finished"]]
+    digests = [f"Output of {row['name']}: SHA-256 {row['output_sha256']}" for row in done]
     return {
         "The decision": [made],
         "What was replaced": replaced,
@@ -207,7 +209,9 @@ def shown(report: Report, *, signed: bool = False) -> Shown:
     sentence, good = conclusion(report, sums)
     first: list[Part] = []
     if signed:
-        first = [*signing(_facts(report, sums)), Prose("In figures", _FIGURES)]
+        drawn = not sums["only"] and not sums["classes"]
+        first = signing(_facts(report, sums), without=_OF_ONLY if drawn else ())
+        first += [Prose("In figures", _FIGURES)]
     parts: list[Part] = [
         Prose("", lines=_warnings(report), loud=True),
         *first,
@@ -241,15 +245,22 @@ def _text() -> str:
     return path.read_text(encoding="utf-8")
 
 
-def signing(facts: Mapping[str, Sequence[str]]) -> list[Part]:
+_OF_ONLY: Final = ("What was replaced", "What stays by design", "What lists miss")
+"""Sections that would be wrong where every word was drawn."""
+
+
+def signing(facts: Mapping[str, Sequence[str]], without: Collection[str] = ()) -> list[Part]:
     """Return the sections of docs/for_whoever_signs.md.
 
     Args:
         facts: lines about a run, by the heading under which they stand first.
+        without: headings of sections that are left out.
     """
     parts: list[Part] = []
     for section in _text().split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
+        if heading in without:
+            continue
         blocks = [block for block in body.strip().split("\n\n") if block]
         texts = [block for block in blocks if block[0] not in "*|"]
         lines = [line for block in blocks if block[0] == "*" for line in block.split("\n* ")]
