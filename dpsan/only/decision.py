@@ -53,6 +53,10 @@ NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
 PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
+LOGIN: Final = "login"
+"""Group of user names with a piece that is a name of their unit."""
+USERS: Final = ("handle", "code", "nonce", "surname", "given_x")
+"""Groups of which user names are drawn that have no such piece."""
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
@@ -146,10 +150,18 @@ def decide(
         words = (first >= 0).nonzero()[0]
         words = words[among(group[at[first[words]]], rules.codes(NAMES))]
         key_of = dict(zip(words.tolist(), first[words].tolist(), strict=True))
-    local = {}
+    local, (login,), users = {}, rules.codes([LOGIN]), {*rules.codes(USERS)}
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
-            local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
+            read = tuple(_read(cuts, key_of) for cuts in pieces)
+            named = any(not isinstance(part, str) for cut in read for part in cut)
+            if named and group[token] in users:
+                group[token] = login
+            if group[token] not in users:
+                local[int(row[token])] = read
+    shapeless = group == login
+    shapeless[[*view.pieces]] = False
+    group[shapeless] = rules.group("code")
     key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):

@@ -37,7 +37,7 @@ from dpsan.only.characters import (
 from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.local_parts import split_emails
+from dpsan.only.local_parts import split_locals
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
 from dpsan.only.view import (
@@ -296,8 +296,6 @@ class Viewer:
         if len(at):
             caps_of[at] = pattern(block, where[at, 0], where[at, 1])
             form_of[at] = -1  # words, whatever their form
-        at = (kinds == code["handle"]).nonzero()[0]
-        keys[at] = hashes.of(where[at, 0] + 1, where[at, 1])
         end = filled(where[:, 1], edges + 1, words["end"], np.int32)
         after = filled(where[:, 1], edges + 1, words["after"], np.int32)
         label = filled(kinds, code[EDGE], words["label"], np.uint16)
@@ -337,7 +335,7 @@ class Viewer:
             label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
         )
         places = Places(block.text, start, end, after, hashed, stem, {})
-        split_emails(view, places)
+        split_locals(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
 
