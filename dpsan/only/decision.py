@@ -163,11 +163,13 @@ def decide(
     shapeless[[*view.pieces]] = False
     group[shapeless] = rules.group("code")
     key_of_row = first[key[at]]
-    order = np.zeros(len(at), np.int32)
+    order, of_sort = np.zeros(len(at), np.int32), group[at]
+    for short, whole in (("month3", "month"), ("day3", "day"), ("workday3", "workday")):
+        of_sort = np.where(of_sort == rules.group(short), rules.group(whole), of_sort)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
+            pool = (view.text[at] * np.int64(len(rules.groups)) + of_sort) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,
@@ -199,7 +201,7 @@ def _leaders(
     rows = (group[at] == country).nonzero()[0]
     if not len(rows):
         return out
-    near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"]])
+    near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.

@@ -131,8 +131,8 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
-                settle(slots, decision.sums, [*self.plans.words.values()])
                 name_days(slots, decision.weekdays, self.plans.words)
+                settle(slots, decision.sums, [*self.plans.words.values()])
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:

@@ -284,7 +284,10 @@ class Viewer:
         written = [*map(strings.forms.__getitem__, inside.tolist())]
         days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
         texts = edges.searchsorted(where[days, 0]).tolist()
-        of_days = dates.day_forms([written[i] for i in days], texts)
+        cities = words["start"][words["label"] == code["citygb"]]
+        pounds = where[[at for at, form in enumerate(written) if form[:1] in ("£", "€")], 0]
+        british = {*edges.searchsorted(np.append(cities, pounds)).tolist()} if days else ()
+        of_days = dates.day_forms([written[i] for i in days], texts, british)
         for i, day_form in zip(days, of_days, strict=True):
             written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
