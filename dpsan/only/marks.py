@@ -52,7 +52,7 @@ RANGES: Final[dict[str, list[Range]]] = {
     "closes": [(13, 20, 0)],
     "morning": [_HALF_DAYS[0]],
     "afternoon": [_HALF_DAYS[1]],
-    "oldage": [(72, 95, 0)],
+    "noonish": [(11, 12, 0)],
     "pulse": [(55, 110, 0)],
     "breaths": [(12, 22, 0)],
     "saturation": [(90, 99, 0)],

@@ -142,7 +142,9 @@ def sentence_start(state: State) -> Flags:
     short = among(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
     short = behind(short)
     dot = among(view.gap, [G["stop"], G["dot"]])
-    starts: Flags = start | (dot & ~short)
+    listed = among(view.label, [view.labels.index(name) for name in ("int1", "int2", "bit")])
+    listed = behind(line_start(state) & listed) & (view.gap == G["other"])  # 3) New member
+    starts: Flags = start | (dot & ~short) | listed
     return starts
 
 

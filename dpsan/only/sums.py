@@ -172,6 +172,9 @@ def sums_of(
             result = Sum(kind, measured.at, (low.at, token))
         if result:
             yield result
+            also = result.kind == PRODUCT and label == "money" and _total(item, left)
+            if also:  # 9 April is no factor of 9 x 26.08
+                yield also
             percent = PERCENT in (
                 label,
                 *(earlier.label for earlier in before if earlier.at in result.parts),
@@ -287,6 +290,9 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
     for (first, factor, share), (second, other, percent) in combinations(rows, 2):
         if share and percent:
             continue
+        part, whole_of = (second, factor) if share else (first, other)
+        if (share or percent) and part.label in AMOUNTS and part.value * WHOLE**2 == wanted * whole_of:
+            return Sum(PRODUCT, part.at, (item.at, (first if share else second).at))
         whole, near = wholes[share or percent]
         if abs(factor * other - whole) <= near:
             return Sum(PRODUCT, item.at, (first.at, second.at))
