@@ -19,6 +19,12 @@ from dpsan.only.view import LOWER, Cut, View, among
 
 _USER: Final = re.compile(r"[^\W\d_]{2,20}(?:[._-][^\W\d_]{1,20})?[._-]?\d{0,4}")
 """A code or word that may be a user name."""
+ROLES: Final = frozenset(
+    "admin billing bookings careers claims contact enquiries feedback hello help hr info invoices jobs"
+    " mail marketing newsletter noreply office orders press privacy purchasing reception recruiting"
+    " sales security service shop support team webmaster".split()
+)
+"""Local parts that stay: they are nobody's name."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 _SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
@@ -61,7 +67,7 @@ def split_locals(view: View, places: Places) -> None:
                 _readings(piece, cuts[piece][word:], unit, hashes, replaced)
                 for piece in pieces[local]
             )
-            read[unit, local, word] = tuple(of_unit)
+            read[unit, local, word] = (((local,),),) if local in ROLES else tuple(of_unit)
         if word and len(read[unit, local, word][0]) == 1:
             continue
         view.pieces[i] = read[unit, local, word]
@@ -77,11 +83,15 @@ def _plainly_spelt(places: Places) -> list[tuple[int, int]]:
     found = []
     for (start, word), token in zip(words, tokens.tolist(), strict=True):
         if token < len(places.start) and places.start[token] == start:
-            bare = (normalize("NFKD", spelt) for spelt in (word, word.translate(_UMLAUTS)))
-            spellings = {"".join(filter(str.isascii, word.translate(_SPELT))) for word in bare}
-            found += [(spelling, token) for spelling in sorted(spellings) if spelling]
+            found += [(spelling, token) for spelling in sorted(spellings(word)) if spelling]
     values = Hashes.of_words([spelling for spelling, _ in found]).tolist()
     return [(value, token) for value, (_, token) in zip(values, found, strict=True)]
+
+
+def spellings(word: str) -> set[str]:
+    """Return how addresses spell a word in small letters that may have accents."""
+    bare = (normalize("NFKD", spelt) for spelt in (word, word.translate(_UMLAUTS)))
+    return {"".join(filter(str.isascii, spelt.translate(_SPELT))) for spelt in bare}
 
 
 def _cuts(piece: str) -> list[tuple[str, ...]]:

@@ -203,9 +203,14 @@ def small_letters(state: State) -> Flags:
 
 
 def foreign(state: State) -> Flags:
-    """Units with four function words of another language or more, one of eight words."""
-    count = state.unit.having(state.words("foreign"))
-    return state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
+    """Units with four function words of another language or more, one of eight words; no sentences
+    with more English ones.
+    """
+    places, english = state.words("foreign"), state.view.label == state.view.labels.index("func")
+    count = state.unit.having(places)
+    units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
+    sentence = Groups(np.cumsum(sentence_start(state) | state.view.edge))
+    return units & sentence.tokens(sentence.having(places) >= sentence.counts(english))
 
 
 def about(subject: str, *others: str) -> Callable[[State], Flags]:

@@ -279,7 +279,8 @@ def _percentage(item: Item, before: Sequence[Item]) -> Sum | None:
     for one, second in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
         if 2 * abs(one.value * WHOLE**2 - item.value * second.value) <= item.unit * second.value:
             return Sum(RATIO, item.at, (one.at, second.at))
-    return _change(amounts[1], [amounts[0], item]) if len(amounts) > 1 else None
+    pairs = (amounts, amounts[::-1]) if len(amounts) > 1 else ()
+    return next(filter(None, (_change(one, [first, item]) for first, one in pairs)), None)
 
 
 def _product(item: Item, before: Sequence[Item]) -> Sum | None:

@@ -154,7 +154,21 @@ CASES = [
     ("See GET /reports/q1 200 and GET /reports 404 there.", ""),
     ("3) New member of it", ""),
     ("See https://cal.test/rui. If so, write.", "cal test rui"),
-    ("The evt oncall is there.", ""),
+    ("The evt oncall of hmi is there.", ""),
+    ("It is for the European youth final here.", ""),
+    ("Dev, 08:15: no worries", "Dev 08 15"),
+    ("They came from Nice Airport again.", "Nice"),
+    ("Call Pippa on it.", "Pippa"),
+    ("Contact: Per Lundeqv\nfine", "Per Lundeqv"),
+    ("They paid 84 million euros.", "84"),
+    (
+        "Ich habe es für die Frau nicht. Auf den Namen Schreiber, Ulrich Schreiber",
+        "Schreiber Ulrich Schreiber",
+    ),
+    (
+        "Ich habe es für die Frau nicht auf den. The hotel is in Cornwall, and it is good.",
+        "Cornwall",
+    ),
 ]
 """Text, and its words that are replaced; all others pass."""
 
@@ -227,6 +241,8 @@ PLACED = [
     ("The High Court met.", r"The (.* Court) met\.", "court"),
     ("He has a slipped disc now.", r"He has a (.+) now\.", "disc"),
     ("Account: Ridgeline Outdoor\npaid", r"Account: \S+ (\S+)\npaid", "ao"),
+    ("It is Aoibqvinn Casey again.", r"It is \S+ (\S+) again\.", "surname"),
+    ("It came from Lyon Airport again.", r"It came from (.+) Airport again\.", "city"),
     ("CEO, Folha Certa\nLisbon", r"CEO, \S+ (\S+)\n.+", "ao"),
     ("50129 Qvenhaven, Italy", r"\d{5} (.+), .+", "city"),
     ("They want to go to Madeira again.", r"They want to go to (.+) again\.", "city"),
@@ -317,6 +333,9 @@ VALUES = [
         "On 10/28/2023 and 1/5/2023, he said.",
         r"On [1-9]\d?/[1-9]\d?/\d{4} and [1-9]\d?/[1-9]\d?/\d{4}, he said\.",
     ),
+    ("It bakes at 180 degrees.", r"It bakes at (1[5-9]\d|2[0-3]\d) degrees\."),
+    ("After 3 years 10 months it was due in 2048.", r"After . years ([2-9]|1[01]) months .* in 20(2[7-9]|3[0-5])\."),
+    ("He turns 50 now.", r"He turns ([5-7]\d|8[0-4]) now\."),
     ("Agreed 3:1 to go.", r"Agreed [3-6]:[12] to go\."),
     ("It had 7 votes to 2 then.", r"It had [6-9] votes to [2-5] then\."),
     ("He works 4 days a week.", r"He works [2-5] days a week\."),
@@ -378,6 +397,8 @@ USERS = [
     ("We ask Katrin, or @katrin, here.", r"We ask (\w+), or @\1, here\."),
     ("Write to Zoë Müller: zmueller@a.example.", r"Write to \w+ (\w+): \w\1@example\.net\."),
     ("Write to Sinéad: sinead@a.example.", r"Write to (\w+): \1@example\.net\."),
+    ("Ask J. Petersen, or jpetersen, here.", r"Ask (\w)\. (\w+), or \1\2, here\."),
+    ("Write to info@a.example now.", r"Write to info@example\.net now\."),
     ("My username: qwert_zuiop84.", r"My username: [a-z]+_[a-z]+\d\d\."),
 ]
 
