@@ -54,6 +54,7 @@ RANGES: Final[dict[str, list[Range]]] = {
     "afternoon": [_HALF_DAYS[1]],
     "oven": [(150, 230, 0)],
     "monthrest": [(2, 11, 0)],
+    "evening": [(5, 9, 0)],
     "noonish": [(11, 12, 0)],
     "pulse": [(55, 110, 0)],
     "breaths": [(12, 22, 0)],

@@ -151,10 +151,12 @@ def sums_of(
         elif same.unit != item.unit and label in AMOUNTS:
             result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
         elif label in AMOUNTS:
+            alike = [earlier for earlier in before if earlier.label == label]
             result = (
                 _product(item, before)
                 or _total(item, left)
                 or _change(item, before)
+                or (alike and _change(alike[-1], [item, *before]))
                 or _share(item, before, left)
                 or _rest(item, left)
             )
@@ -239,11 +241,12 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
             for start, first in days.items():
                 if start + number in days:
                     yield Sum(SPAN, at, (days[start + number], first))
-        for start, first in starts if number <= longest else ():
-            end = years.get(start + number, years.get(start + number + 1))
-            if end is not None and not {first, end} <= told:
-                told |= {first, end}
-                yield Sum(SPAN, at, (end, first))
+    counts = [pair[::2] for pair in numbers if not pair[1] and 1 < pair[2] < min(WHOLE, longest + 1)]
+    for more, (at, number), (start, first) in product((0, 1), counts, starts):
+        end = years.get(start + number + more)
+        if end is not None and not {first, end} <= told:
+            told |= {first, end}
+            yield Sum(SPAN, at, (end, first))
 
 
 def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
