@@ -51,13 +51,13 @@ def _written(slots: Slots, name: int, plans: Plans) -> str:
 
 
 def _initial(slots: Slots, decision: Decision, name: int, plans: Plans, letter: str) -> str:
-    """Return the first letter of the given name before a name, where its text has one, else the
-    letter: whether the hidden initial was that of the hidden name decides nothing.
+    """Return the first letter of the given name before a name, or its initial, where its text has
+    one, else the letter: whether the hidden initial was that of the hidden name decides nothing.
     """
     row = int(slots.row[name])
     given = int(slots.of_row[row - 1])
     beside = row > 0 and decision.at[row - 1] == decision.at[row] - 1
-    if beside and slots.plans[slots.pool[given]].pool[0] in GIVEN:
+    if beside and slots.plans[slots.pool[given]].pool[0] in GIVEN | {"initial"}:
         return _written(slots, given, plans)[0]
     return letter
 

@@ -8,7 +8,7 @@ does not tell, the other dates of its text do: what is public of a date is wheth
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -141,14 +141,19 @@ def year_form(year: str) -> str:
     return year_class(int(year) + (2000 if 2000 + int(year) <= NOW else 1900)) + DIGIT * 2
 
 
-def day_forms(forms: Sequence[str], texts: Sequence[int]) -> list[str]:
+def day_forms(
+    forms: Sequence[str], texts: Sequence[int], british: Collection[int] = ()
+) -> list[str]:
     """Return the forms of days by what the dates of each text tell together.
 
     Args:
         forms: as :func:`date_parts` returns them.
         texts: the text of each.
+        british: texts about a country where the day stands first.
     """
-    led = {text for form, text in zip(forms, texts, strict=True) if form[0] == DAY_FIRST}
+    sure = [(form[0], text) for form, text in zip(forms, texts, strict=True)]
+    led = {text for first, text in sure if first == DAY_FIRST}
+    led |= {text for text in british if (MONTH_FIRST, text) not in sure}
     marks_between = [_BETWEEN.fullmatch(form, 1) for form in forms]
     places = [*zip(texts, (match and match[1] for match in marks_between), strict=True)]
     short = {

@@ -53,6 +53,10 @@ NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
 PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
+LOGIN: Final = "login"
+"""Group of user names with a piece that is a name of their unit."""
+USERS: Final = ("handle", "code", "nonce", "surname", "given_x")
+"""Groups of which user names are drawn that have no such piece."""
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
@@ -146,16 +150,26 @@ def decide(
         words = (first >= 0).nonzero()[0]
         words = words[among(group[at[first[words]]], rules.codes(NAMES))]
         key_of = dict(zip(words.tolist(), first[words].tolist(), strict=True))
-    local = {}
+    local, (login,), users = {}, rules.codes([LOGIN]), {*rules.codes(USERS)}
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
-            local[int(row[token])] = tuple(_read(cuts, key_of) for cuts in pieces)
+            read = tuple(_read(cuts, key_of) for cuts in pieces)
+            named = any(not isinstance(part, str) for cut in read for part in cut)
+            if named and group[token] in users:
+                group[token] = login
+            if group[token] not in users:
+                local[int(row[token])] = read
+    shapeless = group == login
+    shapeless[[*view.pieces]] = False
+    group[shapeless] = rules.group("code")
     key_of_row = first[key[at]]
-    order = np.zeros(len(at), np.int32)
+    order, of_sort = np.zeros(len(at), np.int32), group[at]
+    for short, whole in (("month3", "month"), ("day3", "day"), ("workday3", "workday")):
+        of_sort = np.where(of_sort == rules.group(short), rules.group(whole), of_sort)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            pool = (view.text[at] * np.int64(len(rules.groups)) + group[at]) * (len(view.forms) + 1)
+            pool = (view.text[at] * np.int64(len(rules.groups)) + of_sort) * (len(view.forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,
@@ -187,7 +201,7 @@ def _leaders(
     rows = (group[at] == country).nonzero()[0]
     if not len(rows):
         return out
-    near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"]])
+    near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
@@ -238,7 +252,7 @@ def _weekdays(
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        year = [int(row[near]) for near in pair if view.text[near] == text and token - near < NEAR]
+        year = [int(row[near]) for near in pair if view.text[near] == text and abs(token - near) < NEAR]
         date = [-1, first.get((text, 2), -1), *year, first_year.get(int(view.unit[token]), -1)][:3]
         for near in range(token + 1, token + 6):
             part = of.get(near, 0)

@@ -131,8 +131,8 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
-                settle(slots, decision.sums, [*self.plans.words.values()])
                 name_days(slots, decision.weekdays, self.plans.words)
+                settle(slots, decision.sums, [*self.plans.words.values()])
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:
@@ -277,10 +277,16 @@ class Draws:
         for at in begins:
             cast(Walk, permutations[at]).begin(number[at])
             number[at] = 0
+        months: dict[int, str] = {}
         for at in sorted(permutations, key=turns.__getitem__):
-            permutation = permutations[at]
+            permutation, group = permutations[at], slots.plans[slots.pool[at]].pool[0]
+            words = self.plans.words[group] if group in ("month", "month3") else ()
             wanted = self._homeland[number[lead[at]]] if lead[at] >= 0 else -1
-            number[at] = slots.taken[at] = permutation.take(number[at], wanted)
+            same = [place for place, word in enumerate(words) if word[:3] == months.get(turns[at])]
+            number[at] = same[0] if same else permutation.take(number[at], wanted)
+            slots.taken[at] = number[at]
+            if words:
+                months[turns[at]] = words[number[at]][:3]  # Oct is October
             if isinstance(permutation, Walk):
                 slots.chance[at] = 1 / (permutation.size * permutation.calendar.start)
         for at in (slots.new & ~slots.own & (slots.lead >= 0)).nonzero()[0].tolist():

@@ -1,10 +1,12 @@
-"""Local parts of e-mail addresses: which words of the unit their pieces may be."""
+"""Local parts of e-mail addresses and user names: which words of the unit their pieces may be."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from itertools import chain
+from typing import Final
+from unicodedata import normalize
 
 import numpy as np
 
@@ -13,20 +15,34 @@ from dpsan.only.hashes import Hashes
 from dpsan.only.marks import DIGIT as ANY_DIGIT
 from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.places import Places
-from dpsan.only.view import Cut, View, among
+from dpsan.only.view import LOWER, Cut, View, among
+
+_USER: Final = re.compile(r"[^\W\d_]{2,20}(?:[._-][^\W\d_]{1,20})?[._-]?\d{0,4}")
+"""A code or word that may be a user name."""
+ROLES: Final = frozenset(
+    "admin billing bookings careers claims contact enquiries feedback hello help hr info invoices jobs"
+    " mail marketing newsletter noreply office orders press privacy purchasing reception recruiting"
+    " sales security service shop support team webmaster".split()
+)
+"""Local parts that stay: they are nobody's name."""
+_ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
+_SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 
 
-def split_emails(view: View, places: Places) -> None:
-    """Find the words of their unit that the pieces of local parts may be."""
-    addresses = [view.labels.index(name) for name in ("email", "userip", "userhost")]
-    at = among(view.label, addresses).nonzero()[0]
-    if not len(at):
+def split_locals(view: View, places: Places) -> None:
+    """Find the words of their unit that the pieces of local parts and user names may be."""
+    code = view.labels.index
+    addresses = [code(name) for name in ("email", "userip", "userhost", "handle")]
+    user = (view.label == code("unknown")) & (view.caps == LOWER) | (view.label == code("code"))
+    at = (among(view.label, addresses) | user).nonzero()[0]
+    spans = zip(at.tolist(), places.start[at].tolist(), places.end[at].tolist(), strict=True)
+    texts = ((token, places.block[start:end].lower()) for token, start, end in spans)
+    named = [(token, text) for token, text in texts if not user[token] or _USER.fullmatch(text)]
+    if not named:
         return
-    starts, ends = places.start[at].tolist(), places.end[at].tolist()
-    written = [
-        places.block[start:end].split("@")[0].lower()
-        for start, end in zip(starts, ends, strict=True)
-    ]
+    at = np.array([token for token, _ in named])
+    written = [text if text[0] == "@" else text.split("@")[0] for _, text in named]
     pieces = {local: re.findall(r"[^\W\d_]+|\d+|.", local) for local in written}
     cuts = {piece: _cuts(piece) for piece in chain.from_iterable(pieces.values())}
     words = [*{word for of_piece in cuts.values() for cut in of_piece for word in cut}]
@@ -40,16 +56,42 @@ def split_emails(view: View, places: Places) -> None:
     columns = (values.take(found).tolist() for values in (view.unit, places.hashes, view.equal))
     for unit, value, first in zip(*columns, strict=True):
         replaced.setdefault((unit, value), first)
-    read: dict[tuple[int, str], tuple[tuple[Cut, ...], ...]] = {}
+    for value, token in _plainly_spelt(places):
+        if view.form[token] < 0:
+            replaced.setdefault((int(view.unit[token]), value), int(view.equal[token]))
+    read: dict[tuple[int, str, bool], tuple[tuple[Cut, ...], ...]] = {}
     for i, local in zip(at.tolist(), written, strict=True):
-        unit = int(view.unit[i])
-        if (unit, local) not in read:
+        unit, word = int(view.unit[i]), bool(view.form[i] < 0)  # of which it is no piece itself
+        if (unit, local, word) not in read:
             of_unit = (
-                _readings(piece, cuts[piece], unit, hashes, replaced) for piece in pieces[local]
+                _readings(piece, cuts[piece][word:], unit, hashes, replaced)
+                for piece in pieces[local]
             )
-            read[unit, local] = tuple(of_unit)
-        view.pieces[i] = read[unit, local]
+            read[unit, local, word] = (((local,),),) if local in ROLES else tuple(of_unit)
+        if word and len(read[unit, local, word][0]) == 1:
+            continue
+        view.pieces[i] = read[unit, local, word]
         places.pieces[i] = tuple(map(whole.__getitem__, pieces[local]))
+
+
+def _plainly_spelt(places: Places) -> list[tuple[int, int]]:
+    """Return the hashes of words with accents as addresses spell them, and their tokens."""
+    if places.block.isascii():
+        return []
+    words = [(match.start(), match[0].lower()) for match in _ACCENTED.finditer(places.block)]
+    tokens = places.start.searchsorted([start for start, _ in words])
+    found = []
+    for (start, word), token in zip(words, tokens.tolist(), strict=True):
+        if token < len(places.start) and places.start[token] == start:
+            found += [(spelling, token) for spelling in sorted(spellings(word)) if spelling]
+    values = Hashes.of_words([spelling for spelling, _ in found]).tolist()
+    return [(value, token) for value, (_, token) in zip(values, found, strict=True)]
+
+
+def spellings(word: str) -> set[str]:
+    """Return how addresses spell a word in small letters that may have accents."""
+    bare = (normalize("NFKD", spelt) for spelt in (word, word.translate(_UMLAUTS)))
+    return {"".join(filter(str.isascii, spelt.translate(_SPELT))) for spelt in bare}
 
 
 def _cuts(piece: str) -> list[tuple[str, ...]]:

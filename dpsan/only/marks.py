@@ -34,7 +34,7 @@ YEARS: Final = {
     "D": (1950, 1977),
     "E": (1978, 1999),
     "F": (2000, NOW),
-    "G": (NOW + 1, NOW + 24),
+    "G": (NOW + 1, NOW + 9),
     ANY_YEAR: (1900, NOW),
 }
 """Classes of years that a form may show, each with another number of years."""
@@ -52,6 +52,10 @@ RANGES: Final[dict[str, list[Range]]] = {
     "closes": [(13, 20, 0)],
     "morning": [_HALF_DAYS[0]],
     "afternoon": [_HALF_DAYS[1]],
+    "oven": [(150, 230, 0)],
+    "monthrest": [(2, 11, 0)],
+    "evening": [(5, 9, 0)],
+    "noonish": [(11, 12, 0)],
     "pulse": [(55, 110, 0)],
     "breaths": [(12, 22, 0)],
     "saturation": [(90, 99, 0)],

@@ -23,6 +23,7 @@ ORDERED: Final = frozenset(
 """Groups of numbers: those of one form are in the order of the text where there are many."""
 ROOM: Final = 5
 """Strings of a form for each number of a text: the order of few would tell them all."""
+MONTHS: Final = 12
 _STEPS: Final = 30
 """The part of a pool that the next date goes on at most."""
 _FEW_STEPS: Final = 9
@@ -159,7 +160,8 @@ def permutation_of(
     """
     if group in ASCENDING:
         part = -int(form[1]) - 4 * (form[0] == SHORT) if group == "clock" else size
-        return Walk(size, calendar=calendars[group, part])
+        whole = MONTHS if group == "month3" else part  # May has no short name
+        return Walk(size, calendar=calendars[group.removesuffix("3"), whole])
     return Permutation(size)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.decision import MEDICINE, NAMES
+from dpsan.only.decision import LOGIN, MEDICINE, NAMES
 from dpsan.only.permutations import ASCENDING, Permutation, permutation_of
 from dpsan.only.slots import Plan, Pool, Unit, Word
 from dpsan.only.templates import Piece, local_part, radices, template
@@ -16,6 +16,7 @@ ADDRESSES: Final[dict[str, list[Piece]]] = {
     "email": ["@example.net"],
     "userhost": ["@host-", (10, 99, 0)],
     "userip": ["@", *template("ip", "", ())],
+    LOGIN: [],
 }
 """What stands behind the local part."""
 PATTERNS: Final = len(COLUMN)
@@ -60,6 +61,8 @@ class Plans:
         home = NAMED if group in NAMES | NOUNS else home
         home = _MEDICINES if group.startswith(MEDICINE) else home
         chance = 0.0 if group in ADDRESSES else 1 / sizes[0]
+        if group == LOGIN:  # its host is none: it stays where its names do
+            chance = max(1 / len(of_name) for name, of_name in self.words.items() if name in NAMES)
         return Plan(pool, table, sizes, pieces, home, group in ASCENDING, chance)
 
     def permutation(self, unit: Unit, pool: Pool) -> Permutation:

@@ -142,7 +142,9 @@ def sentence_start(state: State) -> Flags:
     short = among(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
     short = behind(short)
     dot = among(view.gap, [G["stop"], G["dot"]])
-    starts: Flags = start | (dot & ~short)
+    listed = among(view.label, [view.labels.index(name) for name in ("int1", "int2", "bit")])
+    listed = behind(line_start(state) & listed) & (view.gap == G["other"])  # 3) New member
+    starts: Flags = start | (dot & ~short) | listed
     return starts
 
 
@@ -201,9 +203,14 @@ def small_letters(state: State) -> Flags:
 
 
 def foreign(state: State) -> Flags:
-    """Units with four function words of another language or more, one of eight words."""
-    count = state.unit.having(state.words("foreign"))
-    return state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
+    """Units with four function words of another language or more, one of eight words; no sentences
+    with more English ones.
+    """
+    places, english = state.words("foreign"), state.view.label == state.view.labels.index("func")
+    count = state.unit.having(places)
+    units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
+    sentence = Groups(np.cumsum(sentence_start(state) | state.view.edge))
+    return units & sentence.tokens(sentence.having(places) >= sentence.counts(english))
 
 
 def about(subject: str, *others: str) -> Callable[[State], Flags]:

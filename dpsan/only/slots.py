@@ -15,7 +15,7 @@ from dpsan.only.dates import moment, weekday_of
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.results import follow
-from dpsan.only.sums import FEW, RESULTS, TOTAL, Sum
+from dpsan.only.sums import CLOCK, FEW, RESULTS, STEP, TOTAL, Sum, minute
 from dpsan.only.templates import Piece
 
 WIDEST_TIME: Final = 5
@@ -183,6 +183,9 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
     follows = np.array([pool[0] in RESULTS or no for pool, no in zip(pools, wide, strict=True)])
     follows = follows[slots.pool]
     fixed = ~slots.new | (slots.table >= 0) | ~follows
+    steps = {int(slots.of_row[whole]) for kind, whole, _ in sums if kind == STEP}
+    times = [at for at, pool in enumerate(slots.pool.tolist()) if pools[pool][0] == CLOCK]
+    firm = [at for at in times if at not in steps and slots.table[at] < 0] if steps else []
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
         whole, *parts = slots.of_row[rows].tolist()
         texts, to = slots.words([whole, *parts], lists), 0
@@ -192,9 +195,18 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         if not fixed[target]:
             others = [text for at, text in enumerate(texts) if at not in (0, to)]
             text = follow(kind, texts[to], others, texts[0] if to else "")
+            beside = [at for at in firm if slots.text[at] == slots.text[target]]
+            if kind == STEP and not _fits(text, texts[to], slots.words(beside, lists)):
+                text = texts[to]
             slots.texts[slots.number[target]] = text
             slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
         fixed[[whole, *parts]] = True
+
+
+def _fits(text: str, drawn: str, others: Sequence[str]) -> bool:
+    """Return whether a time is among others where the drawn one is."""
+    at, before = minute(text), minute(drawn)
+    return all((minute(other) < at) == (minute(other) < before) for other in others)
 
 
 def name_days(

@@ -151,10 +151,12 @@ def sums_of(
         elif same.unit != item.unit and label in AMOUNTS:
             result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
         elif label in AMOUNTS:
+            alike = [earlier for earlier in before if earlier.label == label]
             result = (
                 _product(item, before)
                 or _total(item, left)
                 or _change(item, before)
+                or (alike and _change(alike[-1], [item, *before]))
                 or _share(item, before, left)
                 or _rest(item, left)
             )
@@ -172,6 +174,9 @@ def sums_of(
             result = Sum(kind, measured.at, (low.at, token))
         if result:
             yield result
+            also = result.kind == PRODUCT and label == "money" and _total(item, left)
+            if also:  # 9 April is no factor of 9 x 26.08
+                yield also
             percent = PERCENT in (
                 label,
                 *(earlier.label for earlier in before if earlier.at in result.parts),
@@ -236,11 +241,12 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
             for start, first in days.items():
                 if start + number in days:
                     yield Sum(SPAN, at, (days[start + number], first))
-        for start, first in starts if number <= longest else ():
-            end = years.get(start + number, years.get(start + number + 1))
-            if end is not None and not {first, end} <= told:
-                told |= {first, end}
-                yield Sum(SPAN, at, (end, first))
+    counts = [pair[::2] for pair in numbers if not pair[1] and 1 < pair[2] < min(WHOLE, longest + 1)]
+    for more, (at, number), (start, first) in product((0, 1), counts, starts):
+        end = years.get(start + number + more)
+        if end is not None and not {first, end} <= told:
+            told |= {first, end}
+            yield Sum(SPAN, at, (end, first))
 
 
 def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
@@ -276,7 +282,8 @@ def _percentage(item: Item, before: Sequence[Item]) -> Sum | None:
     for one, second in (amounts, amounts[::-1]) if len(amounts) > 1 else ():
         if 2 * abs(one.value * WHOLE**2 - item.value * second.value) <= item.unit * second.value:
             return Sum(RATIO, item.at, (one.at, second.at))
-    return _change(amounts[1], [amounts[0], item]) if len(amounts) > 1 else None
+    pairs = (amounts, amounts[::-1]) if len(amounts) > 1 else ()
+    return next(filter(None, (_change(one, [first, item]) for first, one in pairs)), None)
 
 
 def _product(item: Item, before: Sequence[Item]) -> Sum | None:
@@ -287,6 +294,9 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
     for (first, factor, share), (second, other, percent) in combinations(rows, 2):
         if share and percent:
             continue
+        part, whole_of = (second, factor) if share else (first, other)
+        if (share or percent) and part.label in AMOUNTS and part.value * WHOLE**2 == wanted * whole_of:
+            return Sum(PRODUCT, part.at, (item.at, (first if share else second).at))
         whole, near = wholes[share or percent]
         if abs(factor * other - whole) <= near:
             return Sum(PRODUCT, item.at, (first.at, second.at))

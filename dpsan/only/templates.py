@@ -283,6 +283,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "clothes": [["10", "12", "14", "16", "36", "38", "40", "42", "44"]],
         "times": [form, (2, 9, 0)],
         "gram": [["1", "2"]],
+        "votes": [["3:1", "4:1", "4:2", "5:1", "5:2", "6:1"]],
         "grams": [(2100, 4400, 0)],
         "minutes": [[str(minutes) for minutes in range(10, 60, 5)]],
         "months2": [["12", "15", "18", "24", "30", "36"]],

@@ -37,7 +37,7 @@ from dpsan.only.characters import (
 from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.local_parts import split_emails
+from dpsan.only.local_parts import split_locals
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
 from dpsan.only.view import (
@@ -284,7 +284,10 @@ class Viewer:
         written = [*map(strings.forms.__getitem__, inside.tolist())]
         days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
         texts = edges.searchsorted(where[days, 0]).tolist()
-        of_days = dates.day_forms([written[i] for i in days], texts)
+        cities = words["start"][words["label"] == code["citygb"]]
+        pounds = where[[at for at, form in enumerate(written) if form[:1] in ("£", "€")], 0]
+        british = {*edges.searchsorted(np.append(cities, pounds)).tolist()} if days else ()
+        of_days = dates.day_forms([written[i] for i in days], texts, british)
         for i, day_form in zip(days, of_days, strict=True):
             written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
@@ -296,8 +299,6 @@ class Viewer:
         if len(at):
             caps_of[at] = pattern(block, where[at, 0], where[at, 1])
             form_of[at] = -1  # words, whatever their form
-        at = (kinds == code["handle"]).nonzero()[0]
-        keys[at] = hashes.of(where[at, 0] + 1, where[at, 1])
         end = filled(where[:, 1], edges + 1, words["end"], np.int32)
         after = filled(where[:, 1], edges + 1, words["after"], np.int32)
         label = filled(kinds, code[EDGE], words["label"], np.uint16)
@@ -337,7 +338,7 @@ class Viewer:
             label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
         )
         places = Places(block.text, start, end, after, hashed, stem, {})
-        split_emails(view, places)
+        split_locals(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
 

@@ -1,7 +1,7 @@
 """Records on their way: contexts, and batches that take a few seconds each.
 
-A context is what a rule of ``--only`` may look at.  Lines of a text are one up to an empty line,
-texts of a document up to some 64 KiB.  No output depends on the size of a batch.
+A context is what a rule of ``--only`` may look at.  Lines of a text are one up to an empty line
+behind some KiB, texts of a document up to some 64 KiB.  No output depends on the size of a batch.
 """
 
 from __future__ import annotations
@@ -135,6 +135,9 @@ def batches(
 # --- contexts ------------------------------------------------------------------------------
 
 _ARTICLE: Final = re.compile(r"(?i)\ban?\Z")
+_LETTER: Final = 1 << 12
+"""Characters from which an empty line ends a context: dates of a letter or note keep their order in
+all of it."""
 
 
 def _lines(records: Sequence[Record], texts: list[str]) -> bytes:
@@ -209,7 +212,7 @@ def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterat
             continue
         waiting.append(record)
         size += length
-        if line_buffered or not record.texts[0].strip():
+        if line_buffered or (size > _LETTER and not record.texts[0].strip()):
             yield context(waiting)
             waiting, size = [], 0
     if waiting:

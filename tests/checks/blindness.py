@@ -24,8 +24,9 @@ from dpsan.analysis.verify.base import in_random_order
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.only import strings
 from dpsan.only.dates import date_order, year_form
-from dpsan.only.decision import PLURAL, decide
+from dpsan.only.decision import LOGIN, PLURAL, decide
 from dpsan.only.hashes import Hashes
+from dpsan.only.local_parts import ROLES
 from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.sums import PARTS
 from dpsan.only.templates import ordinal, radices, string, template
@@ -218,8 +219,10 @@ class Blindness:
 
     def _others_of(self, drawn: Drawn) -> list[str]:
         """Return what may stand in the place of a word or string; empty: nothing is known."""
+        group = int(drawn.decision.group[drawn.rows[0]])
+        if drawn.decision.groups[group] == LOGIN:
+            return []  # it has a name of its unit
         if not drawn.words:
-            group = int(drawn.decision.group[drawn.rows[0]])
             by_value = self._sanitizer.spec.epsilon is not None
             if by_value and self.rewriter.classes[group] == NUMBERS:
                 return []
@@ -325,7 +328,7 @@ class Blindness:
         name = self._letters(4 + self._next(5))
         if kind == "email":
             local, host = old.split("@")
-            if not drawn.names and not drawn.shared:
+            if not drawn.names and not drawn.shared and local.lower() not in ROLES:
                 local = re.sub(r"[^\W\d_]{2,}", lambda _: self._piece(drawn.passing), local)
             ending = "com" if host.endswith(".com") else _HOSTS[self._next(len(_HOSTS))]
             return f"{re.sub(r'[0-9]', self._digit, local)}@{name}.{ending}"

@@ -12,6 +12,7 @@ import numpy as np
 from checks.places import capital_inside, with_capital
 from dpsan.only.articles import BEHIND_ARTICLE
 from dpsan.only.decision import PLURAL, Decision
+from dpsan.only.local_parts import spellings
 from dpsan.only.places import Places
 from dpsan.only.view import LOWER, MIXED, ONE, TITLE, UPPER, View
 from dpsan.sanitize.decided import Decided
@@ -177,11 +178,14 @@ class Drawn:
             self.written(token).lower(): f"{new}s" if token in self._plural else new
             for token in self.tokens
         }
+        olds |= {bare: other for old, other in olds.items() for bare in spellings(old)}
         for token in self._addresses:
-            local, host = self.written(token).split("@")
+            address = self.written(token)
+            end = max(address.find("@"), 0) or len(address)  # of a handle all of it
+            local, host = address[:end], address[end:]
             for old, other in olds.items():
                 local = re.sub(rf"(?i)(?<![^\W\d_]){old}|{old}(?![^\W\d_])", other, local)
-            edits.append((int(places.start[token]), int(places.end[token]), f"{local}@{host}"))
+            edits.append((int(places.start[token]), int(places.end[token]), local + host))
         parts, last = [], self._start
         for start, end, text in sorted(edits):
             parts += [block[last:start], text]

@@ -151,6 +151,33 @@ CASES = [
         "Asthma, gout, angina, eczema: ALP 141 H (30-130), DOD 7/11/2024",
         "Asthma gout angina eczema 141 30 130 7 11 2024",
     ),
+    ("[10:09] ben: I have it.", "10 09 ben"),
+    ("It took 1 x Rain jacket here.", "1"),
+    ("It is by Merrow Retail Park now.", "Merrow"),
+    ("It is by Lindqvist Bygg AB now.", "Lindqvist Bygg"),
+    ("It cost 9.4 million euros then.", "9 4"),
+    ("See GET /reports/q1 200 and GET /reports 404 there.", ""),
+    ("3) New member of it", ""),
+    ("See https://cal.test/rui. If so, write.", "cal test rui"),
+    ("The evt oncall of hmi is there.", ""),
+    ("It is for the European youth final here.", ""),
+    ("Dev, 08:15: no worries", "Dev 08 15"),
+    ("It's Ben from the team.", "Ben"),
+    ("My kids Sanne (9) and Bas (6) came.", "Sanne 9 Bas 6"),
+    ("They saw it in Bath again.", "Bath"),
+    ("The car KA-TB 4471 was here.", "KA TB 4471"),
+    ("They came from Nice Airport again.", "Nice"),
+    ("Call Pippa on it.", "Pippa"),
+    ("Contact: Per Lundeqv\nfine", "Per Lundeqv"),
+    ("They paid 84 million euros.", "84"),
+    (
+        "Ich habe es für die Frau nicht. Auf den Namen Schreiber, Ulrich Schreiber",
+        "Schreiber Ulrich Schreiber",
+    ),
+    (
+        "Ich habe es für die Frau nicht auf den. The hotel is in Cornwall, and it is good.",
+        "Cornwall",
+    ),
 ]
 """Text, and its words that are replaced; all others pass."""
 
@@ -222,6 +249,15 @@ PLACED = [
     ("He has a tummy ache now.", r"He has a (.+) now\.", "ache"),
     ("The High Court met.", r"The (.* Court) met\.", "court"),
     ("He has a slipped disc now.", r"He has a (.+) now\.", "disc"),
+    ("Account: Ridgeline Outdoor\npaid", r"Account: \S+ (\S+)\npaid", "ao"),
+    ("It is the plan. Sign as Lucia Bianqvi.", r"It is the plan\. Sign as (\S+) \S+\.", "given_x"),
+    ("It is Aoibqvinn Casey again.", r"It is \S+ (\S+) again\.", "surname"),
+    ("It came from Lyon Airport again.", r"It came from (.+) Airport again\.", "city"),
+    ("CEO, Folha Certa\nLisbon", r"CEO, \S+ (\S+)\n.+", "ao"),
+    ("50129 Qvenhaven, Italy", r"\d{5} (.+), .+", "city"),
+    ("They want to go to Madeira again.", r"They want to go to (.+) again\.", "city"),
+    ("They want to go to Qvenhaven again.", r"They want to go to (.+) again\.", "city"),
+    ("She and her dog met Casey again.", r"She and her dog met (\S+) again\.", "given_f"),
 ]
 """A text, a pattern of its outputs and the group of the words in its brackets."""
 
@@ -307,6 +343,22 @@ VALUES = [
         "On 10/28/2023 and 1/5/2023, he said.",
         r"On [1-9]\d?/[1-9]\d?/\d{4} and [1-9]\d?/[1-9]\d?/\d{4}, he said\.",
     ),
+    ("My impression: 8/10, so invite her.", r"My impression: [1-9]/10, so invite her\."),
+    ("It bakes at 180 degrees.", r"It bakes at (1[5-9]\d|2[0-3]\d) degrees\."),
+    ("After 3 years 10 months it was due in 2048.", r"After . years ([2-9]|1[01]) months .* in 20(2[7-9]|3[0-5])\."),
+    ("He turns 50 now.", r"He turns ([5-7]\d|8[0-4]) now\."),
+    ("Agreed 3:1 to go.", r"Agreed [3-6]:[12] to go\."),
+    ("It had 7 votes to 2 then.", r"It had [6-9] votes to [2-5] then\."),
+    ("He works 4 days a week.", r"He works [2-5] days a week\."),
+    ("It was cut from five to three.", r"It was cut from (five|six) to (three|four)\."),
+    ("Come on Sunday between 8 and 12.", r"Come on \S+ between ([789]|10) and (1[3-9]|20)\."),
+    ("One morning between 9 and 11.", r"One morning between ([789]|10) and 1[12]\."),
+    ("At 7 this morning or 8 tonight.", r"At ([789]|1[01]) this morning or [5-9] tonight\."),
+    ("In the morning at 8, in the evening at 7.", r"In .* at ([789]|1[01]), in .* at [5-9]\."),
+    ("It ends before 11.", r"It ends before ([1-9]|1[012])\."),
+    ("She is 5ft 4in tall.", r"She is \dft \din tall\."),
+    ("DOB 04/08/1991, £20 in Leeds", r"DOB ([01]\d|2[0-8])/(0\d|1[0-2])/.*"),
+    ("DOB 04/08/1991, €20 in Rome", r"DOB ([01]\d|2[0-8])/(0\d|1[0-2])/.*"),
     ("Give 0.25 mg, 0.45 ml or 12.75 mg.", r"Give 0\.\d5 mg, 0\.\d\d ml or \d\d\.\d\d mg\."),
 ]
 
@@ -348,6 +400,54 @@ def test_days_of_one_month_stay_in_order():
         pairs = re.findall(r"(\d+)(?: to |-)(\d+)", text)
         assert len(pairs) == 3
         assert all(int(first) < int(last) for first, last in pairs)
+
+
+USERS = [
+    ("Gwen Tanner is gwen_tanner84 here.", r"(\w+) (\w+) is \1_\2\d\d here\."),
+    ("Sven Aaltonen is saaltonen here.", r"(\w)\w+ (\w+) is \1\2 here\."),
+    ("We ask Katrin, or @katrin, here.", r"We ask (\w+), or @\1, here\."),
+    ("Write to Zoë Müller: zmueller@a.example.", r"Write to \w+ (\w+): \w\1@example\.net\."),
+    ("Write to Sinéad: sinead@a.example.", r"Write to (\w+): \1@example\.net\."),
+    ("Ask J. Petersen, or jpetersen, here.", r"Ask (\w)\. (\w+), or \1\2, here\."),
+    ("Write to info@a.example now.", r"Write to info@example\.net now\."),
+    ("My username: qwert_zuiop84.", r"My username: [a-z]+_[a-z]+\d\d\."),
+]
+
+
+@pytest.mark.parametrize(("text", "pattern"), USERS)
+def test_user_names_follow_the_names_of_their_unit(text, pattern):
+    for output in drawn(text, 5):
+        assert re.fullmatch(pattern, output, re.I), output
+
+
+def test_the_user_of_a_session_has_a_name(outputs):
+    names = {name.lower() for name in outputs["given_x"]}
+    assert {text.split()[1] for text in drawn("for qbersong from 10.0.4.17")} <= names
+
+
+def test_a_user_name_is_drawn_alike_whatever_passing_word_it_has():
+    texts = [f"The house is old, said @{name} here." for name in ("house", "pqrst")]
+    assert len({written(rewriter(rules_text()), text, 1)[0] for text in texts}) == 1
+
+
+def test_a_month_and_its_short_name_are_one():
+    for text in drawn("The demo is on 10 October, the note of 2 Oct."):
+        month, short = re.fullmatch(r"The demo is on \d+ (\w+), the note of \d+ (\w+)\.", text).groups()
+        assert month[:3] == short or month == "May"
+
+
+def test_steps_of_times_keep_the_order_of_all():
+    text = "10:02 a, 10:04 b, 10:05 c, 10:06 d, 10:09 e, 10:10 f, 10:12 g"
+    for output in drawn(text, 20):
+        clocks = re.findall(r"\d\d:\d\d", output)
+        assert clocks == sorted(clocks), output
+
+
+def test_a_city_in_the_line_before_a_country_is_one_of_it(outputs):
+    homeland = dict(zip(outputs["city"], outputs["homeland"], strict=True))
+    for text in drawn("50129 Qvenhaven\nItaly"):
+        city, country = re.fullmatch(r"\d+ (.*)\n(.*)", text).groups()
+        assert country == homeland[city] or homeland[city] not in outputs["country"]
 
 
 def test_kin_of_one_sex_have_names_of_it(outputs):

@@ -50,6 +50,17 @@ def test_columns_of_a_table_add_up():
         ("Of 120 members 78 voted for it and 42 against.", lambda a, b, c: a == b + c),
         ("He paid $15,000 and $10,000, together $25,000.", lambda a, b, c: c == a + b),
         ("It rises from £420 to £483 (15%).", lambda a, b, p: b == round(a * (100 + p) / 100)),
+        ("They want £6,900, up from £5,750, 20% more.", lambda a, b, p: (
+            abs(a - b * (100 + p) / 100) <= 0.5
+        )),
+        ("It rises by 8% and costs €5.40 instead of €5.00.", lambda p, a, b: (
+            a == pytest.approx(b * (100 + p) / 100, abs=0.006)
+        )),
+        ("From 2017 to 2021 he had 3 sick days in 4 years.", lambda a, b, _, n: n == max(b - a, 2)),
+        ("They agreed on 15% (€117 of €780).", lambda p, a, b: a == round(b * p / 100)),
+        ("On 9 April £229.00, £31.80, less £26.08, all £234.72.", lambda _, a, b, c, d: (
+            d == pytest.approx(a + b - c)
+        )),
         ("LDL 4.1 (1.8-3.0) HIGH.", lambda value, low, high: value > high > low),
         ("He pays £18,400 plus 20% VAT, £22,080.", lambda a, p, b: b == round(a * (100 + p) / 100)),
         ("They spent 40% on staff, 35% on rooms, 25% on travel.", lambda *p: sum(p) == 100),
