@@ -220,8 +220,12 @@ class _Comparison:
             written = [*self._lines(line, lines, derive_key(key, "shape", shape))]
             columns = zip(*(outputs for _, outputs in written), strict=True)
             positions = (((at,), column) for at, column in enumerate(columns))
-            what = same(written, ("runs", "files", "copies of a line", "lines of a file"))
-            if what := what or same(positions, ("positions of a line",)):
+            # Lines of few words, and positions of few lines, are equal by chance.
+            by_lines = ("runs", "files", "copies of a line", "lines of a file")
+            what = same(written, by_lines) if words >= width else None
+            if not what and len(written) >= width:
+                what = same(positions, ("positions of a line",))
+            if what:
                 chance = base.probability(math.log(ERROR))
                 agree = "they have the same draws throughout"
                 raise _JudgedError(f"two {what} share random numbers: {agree}: {chance} by chance")
