@@ -158,6 +158,8 @@ CASES = [
     ("It is for the European youth final here.", ""),
     ("Dev, 08:15: no worries", "Dev 08 15"),
     ("It's Ben from the team.", "Ben"),
+    ("Observer: Tuomas Rinne\nfine", "Tuomas Rinne"),
+    ("Customer: Pinewood Primary School\nfine", "Pinewood School"),
     ("My kids Sanne (9) and Bas (6) came.", "Sanne 9 Bas 6"),
     ("They saw it in Bath again.", "Bath"),
     ("The car KA-TB 4471 was here.", "KA TB 4471"),
@@ -405,6 +407,7 @@ USERS = [
     ("Write to Sinéad: sinead@a.example.", r"Write to (\w+): \1@example\.net\."),
     ("Ask J. Petersen, or jpetersen, here.", r"Ask (\w)\. (\w+), or \1\2, here\."),
     ("Write to info@a.example now.", r"Write to info@example\.net now\."),
+    ("Ask zimmer_k (Konrad Zimmer) here.", r"Ask (\w+)_k \(\w+ \1\) here\."),
     ("My username: qwert_zuiop84.", r"My username: [a-z]+_[a-z]+\d\d\."),
 ]
 
