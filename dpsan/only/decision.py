@@ -252,7 +252,9 @@ def _weekdays(
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        year = [int(row[near]) for near in pair if view.text[near] == text and abs(token - near) < NEAR]
+        year = [
+            int(row[near]) for near in pair if view.text[near] == text and abs(token - near) < NEAR
+        ]
         date = [-1, first.get((text, 2), -1), *year, first_year.get(int(view.unit[token]), -1)][:3]
         for near in range(token + 1, token + 6):
             part = of.get(near, 0)

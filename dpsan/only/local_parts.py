@@ -15,14 +15,45 @@ from dpsan.only.hashes import Hashes
 from dpsan.only.marks import DIGIT as ANY_DIGIT
 from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.places import Places
-from dpsan.only.view import LOWER, Cut, View, among
+from dpsan.only.view import GAP, LOWER, Cut, View, among
 
 _USER: Final = re.compile(r"[^\W\d_]{2,20}(?:[._-][^\W\d_]{1,20})?[._-]?\d{0,4}")
 """A code or word that may be a user name."""
 ROLES: Final = frozenset(
-    "admin billing bookings careers claims contact enquiries feedback hello help hr info invoices jobs"
-    " mail marketing newsletter noreply office orders press privacy purchasing reception recruiting"
-    " sales security service shop support team webmaster".split()
+    [
+        "admin",
+        "billing",
+        "bookings",
+        "careers",
+        "claims",
+        "contact",
+        "enquiries",
+        "feedback",
+        "hello",
+        "help",
+        "hr",
+        "info",
+        "invoices",
+        "jobs",
+        "mail",
+        "marketing",
+        "newsletter",
+        "noreply",
+        "office",
+        "orders",
+        "press",
+        "privacy",
+        "purchasing",
+        "reception",
+        "recruiting",
+        "sales",
+        "security",
+        "service",
+        "shop",
+        "support",
+        "team",
+        "webmaster",
+    ]
 )
 """Local parts that stay: they are nobody's name."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
@@ -35,6 +66,9 @@ def split_locals(view: View, places: Places) -> None:
     code = view.labels.index
     addresses = [code(name) for name in ("email", "userip", "userhost", "handle")]
     user = (view.label == code("unknown")) & (view.caps == LOWER) | (view.label == code("code"))
+    before = (view.gap == GAP["under"]) & (view.label == code("letter"))  # zimmer_k
+    before = np.append(before[1:], False) & (view.caps == LOWER) & (view.label != code("func"))
+    user |= before
     at = (among(view.label, addresses) | user).nonzero()[0]
     spans = zip(at.tolist(), places.start[at].tolist(), places.end[at].tolist(), strict=True)
     texts = ((token, places.block[start:end].lower()) for token, start, end in spans)
@@ -52,7 +86,7 @@ def split_locals(view: View, places: Places) -> None:
     values = np.append(np.sort(values), 0)
     replaced: dict[tuple[int, int], int] = {}
     member = values[np.searchsorted(values[:-1], places.hashes)] == places.hashes
-    found = (member & (view.form < 0)).nonzero()[0]
+    found = (member & (view.form < 0) & ~before).nonzero()[0]
     columns = (values.take(found).tolist() for values in (view.unit, places.hashes, view.equal))
     for unit, value, first in zip(*columns, strict=True):
         replaced.setdefault((unit, value), first)
@@ -61,14 +95,14 @@ def split_locals(view: View, places: Places) -> None:
             replaced.setdefault((int(view.unit[token]), value), int(view.equal[token]))
     read: dict[tuple[int, str, bool], tuple[tuple[Cut, ...], ...]] = {}
     for i, local in zip(at.tolist(), written, strict=True):
-        unit, word = int(view.unit[i]), bool(view.form[i] < 0)  # of which it is no piece itself
+        unit, word = int(view.unit[i]), bool(view.form[i] < 0 and not before[i])  # no piece itself
         if (unit, local, word) not in read:
             of_unit = (
                 _readings(piece, cuts[piece][word:], unit, hashes, replaced)
                 for piece in pieces[local]
             )
             read[unit, local, word] = (((local,),),) if local in ROLES else tuple(of_unit)
-        if word and len(read[unit, local, word][0]) == 1:
+        if view.form[i] < 0 and len(read[unit, local, word][0]) == 1:
             continue
         view.pieces[i] = read[unit, local, word]
         places.pieces[i] = tuple(map(whole.__getitem__, pieces[local]))

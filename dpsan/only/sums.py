@@ -241,7 +241,9 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
             for start, first in days.items():
                 if start + number in days:
                     yield Sum(SPAN, at, (days[start + number], first))
-    counts = [pair[::2] for pair in numbers if not pair[1] and 1 < pair[2] < min(WHOLE, longest + 1)]
+    counts = [
+        pair[::2] for pair in numbers if not pair[1] and 1 < pair[2] < min(WHOLE, longest + 1)
+    ]
     for more, (at, number), (start, first) in product((0, 1), counts, starts):
         end = years.get(start + number + more)
         if end is not None and not {first, end} <= told:
@@ -295,7 +297,11 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
         if share and percent:
             continue
         part, whole_of = (second, factor) if share else (first, other)
-        if (share or percent) and part.label in AMOUNTS and part.value * WHOLE**2 == wanted * whole_of:
+        if (
+            (share or percent)
+            and part.label in AMOUNTS
+            and part.value * WHOLE**2 == wanted * whole_of
+        ):
             return Sum(PRODUCT, part.at, (item.at, (first if share else second).at))
         whole, near = wholes[share or percent]
         if abs(factor * other - whole) <= near:
