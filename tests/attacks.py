@@ -106,7 +106,7 @@ def sanitized(name: str, mechanism: str, epsilon: int, most: int) -> Any:
     texts = [json.loads(line)["t"] for line in first.read_text().splitlines()]
     safe.write_text("".join(json.dumps({"t": text}) + "\n" for text in sanitizer.rewrite(texts)))
     _, words = vocabulary()
-    return read_pairs(first, [safe], INPUTS, words), sanitizer.mechanism
+    return read_pairs(first, safe, INPUTS, words), sanitizer.mechanism
 
 
 @cache

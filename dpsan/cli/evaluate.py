@@ -60,8 +60,8 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     """
     original: Path = argument("ORIGINAL")
     """The texts."""
-    sanitized: list[Path] = argument("SANITIZED...")
-    """Their sanitized versions, in order; more files: of further runs on the texts."""
+    sanitized: Path = argument("SANITIZED")
+    """Their sanitized versions, in order."""
     class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
     """With --audit: a class of your own that the run had. Repeatable."""
     tokenizer: str = option("--tokenizer unicode|ptb|whitespace", "unicode", panel=INPUT)
@@ -131,13 +131,12 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
 
         return Question(
             original=self.original,
-            sanitized=self.sanitized[0],
+            sanitized=self.sanitized,
             inputs=self.inputs(self.original),
             tokenizer=tokenizer,
             public=tuple(self.language_model or ()),
             spans=self.spans,
             labels=self.labels,
-            again=tuple(self.sanitized[1:]),
             copies=self.copies,
             candidates=self.candidates,
             first_words=tuple(self.words or ()),

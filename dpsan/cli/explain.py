@@ -53,7 +53,7 @@ class Explain(Page, Vocabulary, Privacy):
         self.required_epsilon()
         self.check_files(stdin="-" in words)
 
-        from dpsan.analysis.explain import explain, read
+        from dpsan.analysis.explain import explain, read, shown
         from dpsan.sanitize.sanitizer import Sanitizer
 
         names = ("epsilon", "mechanism", "public", "embeddings", "vocab_size")
@@ -70,8 +70,6 @@ class Explain(Page, Vocabulary, Privacy):
         with self.progress.named() as report:
             report(f"explaining {self.mechanism}")
             explanations = explain(sanitizer, read(sanitizer, texts), top=self.top)
-        from dpsan.analysis.explain.page import shown
-
         self.show(explanations, [*map(shown, explanations)])
         return 0
 

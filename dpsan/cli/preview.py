@@ -34,13 +34,11 @@ class Preview(Page, Texts, Vocabulary):
         inputs = self.inputs(self.file, force_text=False)
         self.check_page()
 
-        from dpsan.analysis.preview import preview
+        from dpsan.analysis.preview import preview, shown
 
         store = self.store()
         opened = self.open_space(store)
         with self.progress.named() as report:
             result = preview(self.file, inputs, opened, store, epsilons, report)
-        from dpsan.analysis.preview.page import shown
-
         self.show(result.as_json(), [shown(result)], private=True)
         return 0

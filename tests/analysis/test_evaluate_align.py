@@ -100,8 +100,8 @@ def test_words_codes_and_classes(tmp_path):
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_text("Word3 said Word5999 of 1999. Word7\n\nword1 word2\n")
     two.write_text("word3 word9 <unk> word0 word2. word7\n\nonly\n")
-    assert read_pairs(one, [two], Inputs(max_records=2), vocabulary).records == 2
-    pairs = read_pairs(one, [two], Inputs(), vocabulary)
+    assert read_pairs(one, two, Inputs(max_records=2), vocabulary).records == 2
+    pairs = read_pairs(one, two, Inputs(), vocabulary)
     assert (pairs.records, pairs.unaligned, len(pairs.same)) == (3, 1, 6)
     assert pairs.inputs.tolist() == [3, 6000, 5999, 6000, 6000, 7]
     assert pairs.outputs.tolist() == [3, 9, MASKED, 0, 2, 7]
@@ -126,7 +126,7 @@ def test_audit_and_evaluate_agree_on_what_is_unchanged(tmp_path, dpsan):
     words = [row for row in rows if row["type"] == "word"]
     lines = sanitized.read_text().split("\n")
     assert all(lines[row["line"] - 1][row["start"] : row["end"]] == row["out"] for row in words)
-    pairs = read_pairs(original, [sanitized], Inputs(), Vocabulary(load_embeddings(), "unicode"))
+    pairs = read_pairs(original, sanitized, Inputs(), Vocabulary(load_embeddings(), "unicode"))
     assert pairs.unaligned == 0
     assert pairs.same.tolist() == [row["unchanged"] for row in words]
     assert 0.1 < pairs.same.mean() < 0.9

@@ -11,8 +11,7 @@ import pytest
 from read_back import Page
 from support import make_embeddings
 
-from dpsan.analysis.explain import Word, explain, figures_of, read
-from dpsan.analysis.explain.page import shown
+from dpsan.analysis.explain import Word, explain, figures_of, read, shown
 from dpsan.analysis.pages.sections import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError

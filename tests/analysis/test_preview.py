@@ -10,7 +10,7 @@ from support import cases
 
 from dpsan.analysis.pages.sections import odds, page, plain_meaning
 from dpsan.analysis.preview import Level, Preview
-from dpsan.analysis.preview.page import shown as said
+from dpsan.analysis.preview import shown as said
 from dpsan.outcomes.emissions import LEAST_POSTERIOR, MOST_INPUTS, Emissions, likeliest_inputs
 from dpsan.outcomes.intervals import Share
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -48,8 +48,8 @@ class Question:
         mechanism: between the two, None if it is not known: then there are no attacks.
         public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
-        again: files of further runs on the same texts: attackers who know the mechanism get all.
-        copies: versions of each record in each sanitized file, one after the other.
+        copies: versions of each record in the sanitized file, one after the other: attackers who
+            know the mechanism get all.
         candidates: file of texts that a reader holds for possible originals.
         first_words: linkage also by the first so many words.
     """
@@ -62,7 +62,6 @@ class Question:
     public: Sequence[Path] = ()
     spans: Path | None = None
     labels: str | None = None
-    again: Sequence[Path] = ()
     copies: int = 1
     candidates: Path | None = None
     first_words: Sequence[int] = ()
@@ -154,7 +153,7 @@ def evaluate(
         UsageError: labels that cannot be learnt.
     """
     vocabulary, inputs = Vocabulary(embeddings, question.tokenizer), question.inputs
-    paths = question.original, (question.sanitized, *question.again)
+    paths = question.original, question.sanitized
     pairs = read_pairs(*paths, inputs, vocabulary, question.copies)
     if not len(pairs.text):
         hint = "is it the right file, and --field?"

@@ -175,7 +175,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
 
 def read_pairs(
     original: Path,
-    sanitized: Sequence[Path],
+    sanitized: Path,
     inputs: Inputs,
     vocabulary: Vocabulary,
     copies: int = 1,
@@ -183,8 +183,7 @@ def read_pairs(
     """Read and align an original and its sanitized versions.
 
     Args:
-        sanitized: files of different runs on it, at least one.
-        copies: versions of each record in each of these files, one after the other.
+        copies: versions of each record in the sanitized file, one after the other.
 
     Raises:
         InputError: a file cannot be read, or they have not the same number of records.
@@ -192,30 +191,26 @@ def read_pairs(
     reading = _Reading(vocabulary)
     first = records(original, inputs)
     most = None if inputs.max_records is None else copies * inputs.max_records
-    others = [records(path, replace(inputs, max_records=most)) for path in sanitized]
+    others = records(sanitized, replace(inputs, max_records=most))
     for record in first:
         reading.records += 1
-        versions = []
-        for path, source in zip(sanitized, others, strict=True):
-            noised = list(islice(source, copies))
-            if len(noised) < copies:
-                many = copies * (reading.records - 1) + len(noised)
-                many_originals = reading.records + sum(1 for _ in first)
-                where = f"{original}:{reading.apart or record.line}"
-                raise _unequal(path, many, original, many_originals, copies, where)
-            versions += [(path, version) for version in noised]
-        for path, other in versions:
+        versions = list(islice(others, copies))
+        if len(versions) < copies:
+            many = copies * (reading.records - 1) + len(versions)
+            originals = reading.records + sum(1 for _ in first)
+            where = f"{original}:{reading.apart or record.line}"
+            raise _unequal(sanitized, many, original, originals, copies, where)
+        for other in versions:
             if len(record.texts) != len(other.texts):
                 what = f"{len(other.texts)} texts where the original has {len(record.texts)}"
                 hint = "the same records and --field in both"
-                raise InputError(path, what, hint, line=other.line)
-        for texts in zip(record.texts, *(other.texts for _, other in versions), strict=True):
+                raise InputError(sanitized, what, hint, line=other.line)
+        for texts in zip(record.texts, *(other.texts for other in versions), strict=True):
             reading.add(texts[0], texts[1:], record.line)
-    for path, source in zip(sanitized, others, strict=True):
-        if extra := next(source, None):
-            many = copies * reading.records + 1 + sum(1 for _ in source)
-            where = f"{original}:{reading.apart}" if reading.apart else f"{path}:{extra.line}"
-            raise _unequal(path, many, original, reading.records, copies, where)
+    if extra := next(others, None):
+        many = copies * reading.records + 1 + sum(1 for _ in others)
+        where = f"{original}:{reading.apart}" if reading.apart else f"{sanitized}:{extra.line}"
+        raise _unequal(sanitized, many, original, reading.records, copies, where)
     return reading.pairs()
 
 

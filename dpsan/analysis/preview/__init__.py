@@ -1,8 +1,7 @@
 """Preview one's own text at several levels of protection, to choose epsilon.
 
-Open this file first: it draws, reads back and concludes.  ``page.py`` formats the result.  Only
-this package may hold sanitized sentences in a result; it holds no original one.  Must not know
-command lines.
+It draws, reads back, concludes and says so.  Only this package may hold sanitized sentences in a
+result; it holds no original one.  Must not know command lines.
 """
 
 from __future__ import annotations
@@ -20,17 +19,17 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.readability import language_model
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages.sections import by_name, plain_meaning
+from dpsan.analysis.pages.sections import Part, Prose, Section, Shown, by_name, plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.emissions import likeliest_inputs
-from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.decoding import guesses, tables_for
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import gap_kinds
-from dpsan.outcomes.text_likelihood import LONGEST
+from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows
 from dpsan.sanitize.consistent import Unit
@@ -327,3 +326,70 @@ def _meaning(sanitizer: Sanitizer, epsilon: float) -> str:
     if sanitizer.spec.classes:
         told += " It says nothing about which of two words of one group, such as two names, it was."
     return told
+
+
+# Sentences and tables about a preview, for the terminal and a page.
+
+WARNING = (
+    "Do not publish these samples: they were drawn from the same words at several levels, so "
+    "their losses add up. What is shown of your text is as sensitive as the text."
+)
+
+
+def _about(result: Preview) -> str:
+    attacker = "with a public language model" if result.language_model else "who reads single words"
+    figures = f"figures from {number(result.words_measured)} words, once drawn"
+    records = counted(result.records, "record")
+    return f"{result.file}: {records}; {figures}; an attacker {attacker}."
+
+
+def figures(result: Preview) -> Section:
+    """Return a row for each level."""
+    rows = []
+    for level in result.levels:
+        shares = level.unchanged, level.read_back, level.classes_read_back
+        rows.append((level.options, *map(_share, shares), _linked(level)))
+    notes = [
+        "classes: names, places and other words of the lists of --only sensitive",
+        f"{round(100 * CONFIDENCE)} % intervals; too few: below {FEW} words",
+        *filter(None, [result.left_out]),
+    ]
+    columns = ("options of rewrite", "unchanged", "read back", "classes read back", "text found by")
+    return Section(columns, rows, notes)
+
+
+def _share(share: Share) -> str:
+    """Return a share in per cent with its interval, or that it is of too few words."""
+    if share.value is None or share.total < FEW:
+        return "too few" if share.total else "-"
+    low, high = share.interval
+    return f"{percent(share.value)} ({100 * low:.0f}-{100 * high:.0f})"
+
+
+def _linked(level: Level) -> str:
+    if level.linked_words is None:
+        return "words that pass"
+    return counted(level.linked_words, "word") if level.linked_words else f"over {LONGEST} words"
+
+
+def tests(result: Preview) -> Section:
+    """Return the closing box: three tests, yes or no with a figure for each level."""
+    results, guessed = result.tests(), _share(result.guessed_without_output)
+    rows = [
+        (level.options, *(f"{'yes' if x['fails'] else 'no'}, {x['figure']}" for x in cells))
+        for level, *cells in zip(result.levels, *results.values(), strict=True)
+    ]
+    notes = [
+        "yes: not anonymous by this test",
+        f"Singling out: words that tell a text from {CANDIDATES:,} candidates.",
+        "Linkability: records long enough to be matched with the same text elsewhere.",
+        f"Inference: words read back; right without any output: {guessed}.",
+    ]
+    return Section(("test (WP216)", *results), rows, notes)
+
+
+def shown(result: Preview) -> Shown:
+    """Return the figures of all levels, samples, and three tests."""
+    samples = [Prose(level.options, level.meaning, level.sentences) for level in result.levels]
+    parts: list[Part] = [figures(result), *samples, tests(result)]
+    return Shown(_about(result), parts, result.conclusion(), warnings=[WARNING])
