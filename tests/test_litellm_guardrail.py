@@ -527,16 +527,17 @@ class Clock:
         monkeypatch.setattr(own, "drawn", timed)
 
     def said(self):
-        def p95(values):
-            return sorted(values)[len(values) * 95 // 100]
+        def at(values):
+            values = sorted(values)
+            return f"{values[len(values) // 2]:.2f} and {values[len(values) * 95 // 100]:.2f} ms"
 
         tokens = [size for _, size in self.rows]
-        each = p95([1e3 * spent / size for spent, size in self.rows])
-        whole = p95([spent for spent, _ in self.rows])
+        each = at([1e3 * spent / size for spent, size in self.rows])
         return (
             f"{len(tokens):,} requests of {min(tokens):,.0f} to {max(tokens):,.0f} tokens;"
-            f" p95: {each:.2f} ms for 1,000 tokens, {whole:.2f} ms a request,"
-            f" {p95(self.commits):.2f} ms a commit beside"
+            f" p50 and p95: {each} of a processor for 1,000 tokens,"
+            f" {at([spent for spent, _ in self.rows])} a request,"
+            f" {at(self.commits)} of waiting for a commit beside"
         )
 
 
