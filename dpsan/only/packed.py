@@ -57,10 +57,9 @@ class Packed:
 
     def flags(self, test: int) -> Flags:
         """Return of each token whether a test may hold for it."""
-        flags = self._flags.get(test)
-        if flags is None:
-            flags = self._flags[test] = self._bits[test >> 3] & (1 << (test & 7)) != 0
-        return flags
+        if test not in self._flags:
+            self.look_up(np.array([test]))
+        return self._flags[test]
 
     def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
         """Return the tokens at which a row of tests may hold, one for each token."""
