@@ -305,13 +305,15 @@ def drawn(own, call, **data):
 
 
 def test_metadata_and_what_loggers_read(proxy):
-    """A conversation that has a name is one unit; metadata that a client sent is drawn."""
+    """A conversation that has a name is one unit; metadata and headers of a client are drawn."""
     about = {"customer": "Maria Lopez", "session_id": "chat 1"}
     turns = []
     for call in ("a", "b"):
         body = {"messages": [{"role": "user", "content": "Maria Lopez?"}], "metadata": about}
         metadata = {**about, "requester_metadata": dict(about), "user_api_key": "k"}
-        request = {"proxy_server_request": {"body": body}, "metadata": metadata}
+        copy = {**body, "litellm_metadata": metadata}  # as it is kept for /v1/messages
+        request = {"proxy_server_request": {"body": copy}, "litellm_metadata": dict(metadata)}
+        request |= {"metadata": metadata, "headers": {"x-customer": "Maria Lopez"}}
         turns.append(drawn(guardrail(), call, messages=body["messages"], model="m", **request))
     assert leaked(json.dumps(turns)) == []
     assert turns[0]["messages"] == turns[1]["messages"]
@@ -325,7 +327,11 @@ def test_what_cannot_be_drawn_is_refused(proxy):
     source = {"type": "image", "source": {"type": "base64", "data": "TWFyaWE="}}
     coded = {"type": "file", "file": {"file_data": "TWFyaWE="}}
     named = {"type": "text", "text": "a", "name": "Maria"}
-    for content in ([image], [source], [coded], [named]):
+    link = {"type": "text", "text": "data:image/png;base64,TWFyaWE="}
+    keyed = {"type": "text", "text": '{"rows": [{"Maria Lopez": 3}]}'}
+    kind = {"type": "Maria Lopez", "text": "a"}
+    used = {"type": "tool_use", "id": "t", "name": "Maria Lopez", "input": {}}
+    for content in ([image], [source], [coded], [named], [link], [keyed], [kind], [used]):
         body = {"model": "chat", "messages": [{"role": "user", "content": content}]}
         done = client.post("/v1/chat/completions", json=body)
         assert done.status_code == 400
@@ -334,7 +340,36 @@ def test_what_cannot_be_drawn_is_refused(proxy):
     done = client.post("/v1/chat/completions", json={"model": "chat", "messages": [odd]})
     assert done.status_code == 400
     assert "Maria" not in done.text
+    choice = {"type": "function", "function": {"name": "Maria Lopez"}}
+    inline = {"contents": [{"parts": [{"inlineData": {"mimeType": "a/b", "data": "TWFyaWE="}}]}]}
+    for more in (inline, {"tool_choice": choice}, {"previous_response_id": "Maria Lopez"}):
+        with pytest.raises(Exception, match="it is not sent"):
+            drawn(guardrail(), "refused", **more)
     assert model.bodies == []
+
+
+def test_properties_of_tools_may_be_called_like_what_passes(proxy):
+    """A tool has a ``type`` and a ``format`` of its own; their descriptions are drawn."""
+    about = {"type": "string", "description": "as Maria Lopez says"}
+    fields = dict.fromkeys(("type", "format", "name", "pattern", "status", "file_url"), about)
+    schema = {"type": "object", "properties": fields, "required": ["type"]}
+    function = {"type": "function", "function": {"name": "find", "parameters": schema}}
+    form = {"type": "json_schema", "name": "out", "schema": schema}
+    call = {
+        "type": "tool_use",
+        "id": "t",
+        "name": "find",
+        "input": {"id": "of Lopez", "type": "a b"},
+    }
+    body = {"tools": [function], "response_format": {"type": "json_schema", "json_schema": form}}
+    body |= {"text": {"format": form}, "messages": [{"role": "assistant", "content": [call]}]}
+    got = drawn(guardrail(), "tools", tool_choice="auto", **body)
+    text = json.dumps({name: got[name] for name in body})
+    assert leaked(text) == []
+    said = got["tools"][0]["function"]["parameters"]["properties"]["type"]["description"]
+    name = said.removeprefix("as ").removesuffix(" says")
+    again = text.replace(name, "Maria Lopez").replace(f"of {name.split()[1]}", "of Lopez")
+    assert json.loads(again) == body
 
 
 def test_a_guardrail_that_fails_sends_nothing(proxy, monkeypatch):
@@ -527,16 +562,17 @@ class Clock:
         monkeypatch.setattr(own, "drawn", timed)
 
     def said(self):
-        def p95(values):
-            return sorted(values)[len(values) * 95 // 100]
+        def at(values):
+            values = sorted(values)
+            return f"{values[len(values) // 2]:.2f} and {values[len(values) * 95 // 100]:.2f} ms"
 
         tokens = [size for _, size in self.rows]
-        each = p95([1e3 * spent / size for spent, size in self.rows])
-        whole = p95([spent for spent, _ in self.rows])
+        each = at([1e3 * spent / size for spent, size in self.rows])
         return (
             f"{len(tokens):,} requests of {min(tokens):,.0f} to {max(tokens):,.0f} tokens;"
-            f" p95: {each:.2f} ms for 1,000 tokens, {whole:.2f} ms a request,"
-            f" {p95(self.commits):.2f} ms a commit beside"
+            f" p50 and p95: {each} of a processor for 1,000 tokens,"
+            f" {at([spent for spent, _ in self.rows])} a request,"
+            f" {at(self.commits)} of waiting for a commit beside"
         )
 
 

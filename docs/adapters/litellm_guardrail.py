@@ -33,22 +33,37 @@ from litellm.proxy.guardrails.guardrail_hooks.unified_guardrail.unified_guardrai
 from litellm.types.utils import ChatCompletionDeltaToolCall
 
 from dpsan import Memo, Sanitizer
+from dpsan.only.keys import holds_person
 from dpsan.restore.restoring import Chunks
 
 UNITS = ("litellm_session_id", "session_id", "thread_id", "conversation_id", "previous_response_id")
 """Fields of a request, or of its metadata, that name a conversation; the first one counts."""
 OWN = {
     *("proxy_server_request", "secret_fields", "litellm_metadata", "litellm_call_id", "guardrails"),
-    *("litellm_logging_obj", "litellm_session_id", "litellm_trace_id", "metadata", "headers"),
-    *("standard_logging_guardrail_information", "guardrail_to_apply", "shared_session"),
-    *("model", "stream", "stream_options", "tool_choice", "reasoning_effort", "service_tier"),
-    *("previous_response_id", "include", "truncation", "modalities", "encoding_format", "timeout"),
+    *("litellm_logging_obj", "litellm_session_id", "litellm_trace_id", "metadata", "timeout"),
+    *("standard_logging_guardrail_information", "guardrail_to_apply", "shared_session", "model"),
 }
-"""Fields that are the proxy's or choose how a model works: they pass."""
-TEXTS = {"messages", "prompt", "input", "system", "instructions", "suffix", "documents", "query"}
+"""Fields that are the proxy's: they pass."""
+CHOICES = {
+    *("tool_choice", "reasoning_effort", "service_tier", "previous_response_id", "include"),
+    *("truncation", "modalities", "encoding_format"),
+}
+"""Fields that choose how a model works."""
+TEXTS = {
+    "headers",
+    "messages",
+    "prompt",
+    "input",
+    "system",
+    "instructions",
+    "suffix",
+    "documents",
+    "query",
+}
 _TOOL = ["type", "id", "index", "function.name", "name", "call_id", "status", "role"]
 _PART = ["type", "id", "tool_use_id", "name", "call_id", "status", "cache_control", "file.file_id"]
 SHAPE = [
+    *(f"{name}?" for name in sorted(CHOICES)),
     *(f"messages[].{name}?" for name in ("role", "tool_call_id", "cache_control")),
     *(f"messages[].tool_calls[].{name}?" for name in _TOOL),
     *(f"messages[].content[].{name}?" for name in _PART),
@@ -60,11 +75,19 @@ SHAPE = [
     *(f"tools[].**.{name}?" for name in ("type", "required", "format", "pattern")),
     *(f"response_format.**.{name}?" for name in ("type", "required", "name", "format")),
     *(f"text.**.{name}?" for name in ("type", "required", "name", "format", "verbosity")),
-    *("reasoning", "thinking"),
+    *(f"reasoning.{name}?" for name in ("effort", "summary")),
+    "thinking.type?",
 ]
 """Paths of what passes of a request: kinds and roles, names of tools, ids that models gave."""
-_ID = re.compile(r"[\w-]{1,128}", re.ASCII)
+_ID = re.compile(r"[\w.:/-]{1,128}", re.ASCII)
 _IDS = {"id", "tool_call_id", "tool_use_id", "call_id", "file_id"}
+_WORDS = _IDS | CHOICES | {"type", "role", "status", "format", "verbosity", "effort", "summary"}
+"""Fields whose strings, where they pass, are single words."""
+_NESTED = {"type", "required", "name", "format", "pattern", "verbosity", "effort", "summary"}
+"""Fields that pass, and are properties of a tool if they hold an object."""
+_APART = "\0"
+_ARGUMENTS = {"input", "arguments", "args", "response", "variables"}
+"""Objects of which each string is drawn, whatever its field is called."""
 _BINARY = {
     "image_url",
     "input_image",
@@ -73,7 +96,11 @@ _BINARY = {
     "audio",
     "video_url",
     "container_upload",
+    "computer_screenshot",
+    "image_generation_call",
 }
+_FILES = ("file_data", "file_url", "mimeType", "mime_type")
+_DATA = re.compile(r"data:[\w.+/-]+[;,]")
 _CALLS = {
     "tool_use",
     "server_tool_use",
@@ -106,20 +133,72 @@ def refused(what):
     return HTTPException(400, {"error": f"dpsan: {what}: it cannot be drawn, so it is not sent"})
 
 
-def check(value):
-    """Refuse what holds no text, and ids that no model gave."""
+def check(value, name="", word=False, free=False):
+    """Refuse what holds no text, and what could be a text where nothing is drawn.
+
+    It is inside of a field with a name.  ``word``: all of it passes.  ``free``: all of it is drawn,
+    whatever its fields are called.
+    """
     if isinstance(value, dict):
-        source = value.get("source")
+        kind, source, tool = (value.get(field) for field in ("type", "source", "name"))
+        kind = kind if isinstance(kind, str) else ""  # a property of that name
         coded = isinstance(source, dict) and source.get("type") not in ("text", "content")
-        if value.get("type") in _BINARY or "file_data" in value or "file_url" in value or coded:
+        coded |= not free and any(isinstance(value.get(field), str) for field in _FILES)
+        if coded or kind in _BINARY:
             raise refused("a part that is no text")
-        for key, inner in value.items():
-            if key in _IDS and isinstance(inner, str) and not _ID.fullmatch(inner):
-                raise refused("a part with such an id")
-            check(inner)
+        called = name in ("tools", "function", "tool_choice") or kind in _CALLS
+        if called and isinstance(tool, str) and not free and not _ID.fullmatch(tool):
+            raise refused("a tool with such a name")
+        for field, inner in value.items():
+            passes = field in (_WORDS if plain(inner) else ("cache_control", "tool_choice"))
+            given = field in _ARGUMENTS and isinstance(inner, dict)
+            check(inner, field, word or passes, free or given)
     elif isinstance(value, list):
         for inner in value:
-            check(inner)
+            check(inner, name, word, free)
+    elif isinstance(value, str):
+        if _DATA.match(value):
+            raise refused("a part that is no text")
+        if word and not free and not _ID.fullmatch(value):
+            raise refused("a part with such an id or kind")
+
+
+def check_keys(value):
+    """Refuse keys that hold the name or the address of a person, also of JSON in strings."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            value = json.loads(value)
+        except ValueError:  # it is drawn as a text
+            return
+    if isinstance(value, dict):
+        if any(holds_person(str(key)) for key in value):
+            raise refused("a key with the name of a person")
+        value = [*value.values()]
+    for inner in value if isinstance(value, list) else ():
+        check_keys(inner)
+
+
+def plain(value):
+    """Return whether a value has no object inside of it."""
+    inside = value if isinstance(value, list) else [value]
+    return not any(isinstance(inner, dict | list) for inner in inside)
+
+
+def apart(value):
+    """Return a value in which no property of a tool is called like what passes."""
+    if isinstance(value, dict):
+        return {
+            name if name not in _NESTED or plain(inner) else name + _APART: apart(inner)
+            for name, inner in value.items()
+        }
+    return [*map(apart, value)] if isinstance(value, list) else value
+
+
+def together(value):
+    """Return what :func:`apart` got, with other strings."""
+    if isinstance(value, dict):
+        return {name.removesuffix(_APART): together(inner) for name, inner in value.items()}
+    return [*map(together, value)] if isinstance(value, list) else value
 
 
 def check_names(parts, drawn=False):
@@ -285,27 +364,27 @@ class Dpsan(CustomGuardrail):
     # --- requests ----------------------------------------------------------------------------
 
     async def async_pre_call_hook(self, user_api_key_dict, cache, data, call_type):
-        unit, once = self.unit(data, user_api_key_dict)
-        sent = self.sent(data)
-        names = ({*sent} or {*data}) | TEXTS  # what else is there, the proxy adds
-        body = {key: data[key] for key in names - OWN if data.get(key) is not None}
-        metadata = self.metadata(data)
-        check(body)
-        check_names(body.get("messages"), drawn=True)
-        check_names(body.get("input"))
-        check_names(body.get("system"))
         try:
+            unit, once = self.unit(data, user_api_key_dict)
+            sent = self.sent(data)
+            names = ({*sent} or {*data}) | TEXTS  # what else is there, the proxy adds
+            body = {key: data[key] for key in names - OWN if data.get(key) is not None}
+            metadata = self.metadata(data)
             drawn, about = await self.run(self.drawn, body, metadata, unit)
+        except HTTPException:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing is sent
             raise refused(f"{type(error).__name__} in a request") from None
         data.update(drawn)
         for holder in (data.get("metadata"), data.get("litellm_metadata")):
             if isinstance(holder, dict):
-                holder.update({key: about[key] for key in about if key in holder})
+                same = (key for key in about if key in holder and holder[key] == metadata[key])
+                holder.update({key: about[key] for key in same})
                 if "requester_metadata" in holder:
                     holder["requester_metadata"] = about
         if sent:  # loggers read it
             whole = {**sent, **drawn, "metadata": about}
+            whole["litellm_metadata"] = data.get("litellm_metadata")
             data["proxy_server_request"]["body"] = {key: whole[key] for key in sent}
         self.open[data.get("litellm_call_id")] = unit, once
         if len(self.open) > _OPEN:
@@ -313,8 +392,14 @@ class Dpsan(CustomGuardrail):
         return data
 
     def drawn(self, body, metadata, unit):
+        check(body)
+        check_names(body.get("messages"), drawn=True)
+        check_names(body.get("input"))
+        check_names(body.get("system"))
+        check_keys([body, metadata])
         shape = [f"[].{path}" for path in SHAPE]
-        return self.memo.rewrite_object([body, metadata], unit, except_=shape)
+        drawn = self.memo.rewrite_object([apart(body), metadata], unit, except_=shape)
+        return together(drawn[0]), drawn[1]
 
     def unit(self, data, caller):
         """The name of a conversation within what a key may see, and whether it ends with it."""
@@ -348,6 +433,7 @@ class Dpsan(CustomGuardrail):
         parts = {key: inputs[key] for key in ("texts", "tool_calls") if inputs.get(key)}
         if input_type == "request":
             check(parts)
+            check_keys(parts)
             shape = [f"tool_calls[].{name}?" for name in _TOOL]
             found = await self.run(self.memo.rewrite_object, parts, unit, "**", shape)
             return {**inputs, **found}

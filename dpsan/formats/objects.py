@@ -77,20 +77,22 @@ class ObjectStrings:
         if isinstance(value, str):
             self._parts.append((holder, at, self._chosen.take(value, position, self._positions)))
             return value
-        if isinstance(value, list | tuple) and place.items:
+        if isinstance(value, (dict, Mapping)) and place.members:  # a dict is told at once
+            items_by_key: dict[Any, Any] = {}
+            for key, inner in value.items():
+                raw = str(key).encode("utf-8", "surrogatepass")
+                member = position.names.get(raw) or self._positions.member(position, raw, str(key))
+                items_by_key[key] = inner
+                if member.place is not None:
+                    items_by_key[key] = self._copied(inner, member, items_by_key, key)
+            return items_by_key
+        if isinstance(value, (list, tuple)) and place.items:
             inside, items = self._positions.item(position), list[Any]()
             for index, inner in enumerate(value):
                 items.append(self._copied(inner, inside, items, index))
             if isinstance(value, tuple):
                 self._tuples.append((holder, at))
             return items
-        if isinstance(value, dict | Mapping) and place.members:  # a dict is told at once
-            items_by_key: dict[Any, Any] = {}
-            for key, inner in value.items():
-                raw = str(key).encode("utf-8", "surrogatepass")
-                member = position.names.get(raw) or self._positions.member(position, raw, str(key))
-                items_by_key[key] = self._copied(inner, member, items_by_key, key)
-            return items_by_key
         if not isinstance(value, Mapping | list | tuple | bool | int | float):
             kinds = "dicts, lists, strings, numbers, booleans and None"
             raise TypeError(f"a value may hold {kinds} (got {type(value).__name__})")

@@ -89,7 +89,9 @@ class Match:
     def run(self) -> NDArray[np.int16]:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""
         rules = self.rules
-        fewest = np.minimum.reduceat(self._found.present[rules.pattern_tests], rules.pattern_starts)
+        present = self._found.present
+        fewest = np.minimum.reduceat(present[rules.pattern_tests], rules.pattern_starts)
+        self._found.look_up(rules.pattern_tests[fewest.take(rules.pattern_of) > 0])
         for row in fewest.nonzero()[0].tolist():
             pattern = rules.patterns[row]
             if not all(groups & self._groups for groups in pattern.drawn):

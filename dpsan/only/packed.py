@@ -49,12 +49,17 @@ class Packed:
         """1 for each test that may hold for a token, then zeros."""
         self._flags: dict[int, Flags] = {}
 
+    def look_up(self, tests: NDArray[np.intp]) -> None:
+        """Look up all tokens for some tests at once, which takes less time than one by one."""
+        masks = (1 << (tests & 7)).astype(np.uint8)
+        flags = self._bits[tests >> 3] & masks[:, None] != 0
+        self._flags |= zip(tests.tolist(), flags, strict=True)
+
     def flags(self, test: int) -> Flags:
         """Return of each token whether a test may hold for it."""
-        flags = self._flags.get(test)
-        if flags is None:
-            flags = self._flags[test] = self._bits[test >> 3] & (1 << (test & 7)) != 0
-        return flags
+        if test not in self._flags:
+            self.look_up(np.array([test]))
+        return self._flags[test]
 
     def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
         """Return the tokens at which a row of tests may hold, one for each token."""

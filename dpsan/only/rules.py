@@ -204,8 +204,11 @@ class Rules:
         """From top to bottom."""
         self.pattern_tests = np.array([*chain.from_iterable(row.tests for row in self.patterns)])
         """Tests of the positions of all patterns."""
-        self.pattern_starts = np.cumsum([0, *(len(row.tests) for row in self.patterns)])[:-1]
+        sizes = [len(row.tests) for row in self.patterns]
+        self.pattern_starts = np.cumsum([0, *sizes])[:-1]
         """Where the tests of each pattern begin."""
+        self.pattern_of = np.arange(len(sizes)).repeat(sizes)
+        """Index of the pattern of each of these tests."""
 
     def _pattern(self, number: int, positions: tuple[Position, ...]) -> Pattern:
         tests = [position.test for position in positions]

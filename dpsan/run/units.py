@@ -108,9 +108,8 @@ class Units:
         keys, futures, at = self._keys(units), [], 0
         for unit, run in groupby(units):
             end = at + len([*run])
-            numbers = range(end - at)
-            texts = batch.texts[at:end]
-            futures.append(workers.submit(Texts(texts, keys[unit], numbers, batch.audit)))
+            texts = Texts(batch.texts[at:end], keys[unit], range(end - at), batch.audit)
+            futures.append(workers.submit(texts))
             at = end
         return Pending(self, units, futures)
 
@@ -158,10 +157,8 @@ class Units:
         units: list[Shared] = []
         for number, unit in enumerate(names):
             data = self._file.unit(unit, self._settings)
-            shared = Shared(number)
-            if data is not None:
-                shared = unpacked(data, number, replacing.draws.plans)
-            units.append(shared)
+            plans = replacing.draws.plans
+            units.append(Shared(number) if data is None else unpacked(data, number, plans))
         before = [(len(unit.ids), len(unit.originals)) for unit in units]
         of_text = [numbers[unit] for unit in pending.units]
         done = replaced(replacing, decided(pending.futures[0]), new_key(), units, of_text)

@@ -235,7 +235,7 @@ class OnlyRewriter:
             units: by their number in the decision; they grow.
             lasting: whether units may have other blocks.
         """
-        decision = self._keyed(done, units, lasting=lasting)
+        decision = self._keyed(done, units)
 
         def source(slots: Slots, new: NDArray[np.intp]) -> Streams:
             if self.keyed:
@@ -304,12 +304,8 @@ class OnlyRewriter:
         unchanged = self._numbers.forms(words).unchanged
         return dict(zip(rows, values, strict=True)), paid, unchanged
 
-    def _keyed(self, done: Decided, units: Sequence[Shared], *, lasting: bool) -> Decision:
-        """Return the decision with the keys of its units.
-
-        Args:
-            lasting: whether units may have other blocks.
-        """
+    def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
+        """Return the decision with the keys of its units."""
         decision = done.decision
         if self.keyed:
             keys = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
