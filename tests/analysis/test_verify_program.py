@@ -229,11 +229,12 @@ def test_verify_knows_the_words_it_sees():
 NUMBERS = [name for name, mutant in MUTANTS.items() if mutant.options == {"numbers": "value"}]
 STATED = ["statement with half the epsilon", "public words not counted", "compounds counted once"]
 WORDS = ["noise × .9", "copies of 50 %", "one seed for two lines", "rank off by one"]
-WORDS += ["backdoor in one word", "outputs that never come"]
+WORDS += ["backdoor in one word"]
 SOME = ["copies of 50 %", "outputs that never come", "far numbers never come"]
 SOME += ["numbers of a line share", "years are a form"]
 FOUND_BY = {name: {"statement"} for name in STATED}
 FOUND_BY |= {name: {"numbers by value", "independence"} for name in NUMBERS}
+FOUND_BY |= {"outputs that never come": {"integers"}}
 SLOW = ["far numbers never come", "numbers of a line share", "years are a form"]
 SLOW += ["statement with half the epsilon", "compounds counted once"]
 
@@ -248,7 +249,8 @@ def test_there_are_enough_mutants():
 )
 def test_a_mutant_is_violated_at_epsilon_8(name):
     """Each is found with probability above .99999 by these draws: docs/reliability.md."""
-    found = power.run(MUTANTS[name], 8.0, 40, 40_000 if name in NUMBERS else 20_000)
+    names = CHECKS if name in NUMBERS else CHECKS.keys() & FOUND_BY.get(name, ())
+    found = power.run(MUTANTS[name], 8.0, 40, 40_000 if name in NUMBERS else 20_000, names)
     assert found["verdict"] == "violated", found
     by = {*found["by"]}
     assert by & FOUND_BY.get(name, by)
