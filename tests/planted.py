@@ -16,7 +16,7 @@ from broken_programs import (
 )
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler
+from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.privacy import randomness
 from dpsan.run.workers import Inline
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -72,19 +72,9 @@ def planted(defect):
 # Defects that a lower bound from draws cannot see: above its ceiling, or no loss of a single word.
 
 
-class Wrapped(Sampler):
-    def __init__(self, inner):
-        self.inner = inner
-
-    def probabilities(self, ids):
-        return self.inner.probabilities(ids)
-
-
-class Backdoor(Wrapped):
+def backdoor(_, out, ids, streams):
     """Copy one word of all."""
-
-    def sample(self, ids, streams):
-        return np.where(ids == 1234, ids, self.inner.sample(ids, streams))
+    return np.where(ids == 1234, ids, out)
 
 
 class Restarting(Inline):
@@ -184,7 +174,7 @@ def _laplace():
 _FIT, _FREE, _FAR = "goodness of fit", "independence", "shared numbers"
 HIDDEN = {
     "twice the epsilon": (_many, other_epsilon(2.0), _FIT),
-    "a backdoor in one word": (_many, put(lambda s: Backdoor(s.sampler)), _FIT),
+    "a backdoor in one word": (_many, after(backdoor), _FIT),
     "one seed": (_many, one_seed, _FIT),
     "one stream for all records": (response, placed(lambda r, b, at: (0, at << 32 | b, 1)), _FREE),
     "one stream for all blocks": (response, placed(lambda r, b, at: (r, at, 1)), _FAR),

@@ -11,7 +11,7 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from itertools import product
 from pathlib import Path
@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import page_parts
 from broken_programs import DELTA, MUTANTS, Mutant
-from checks.every import faults
+from checks.every import CHECKS, faults
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
@@ -47,14 +47,16 @@ def made(name: str, epsilon: float, words: int | None, **given: Any) -> Sanitize
     return Sanitizer(name, epsilon=epsilon, vocab_size=words, **given)
 
 
-def run(mutant: Mutant, epsilon: float, words: int | None, draws: int) -> dict[str, Any]:
-    """Verdict and what decided it, of one mutant in one setting."""
+def run(
+    mutant: Mutant, epsilon: float, words: int | None, draws: int, names: Iterable[str] = CHECKS
+) -> dict[str, Any]:
+    """Verdict and what decided it, of one mutant in one setting, by ``verify`` and these checks."""
     options = {"parameters": dict(mutant.parameters), **mutant.options}
     sanitizer = made(mutant.mechanism, epsilon, words, **options)
     with mock.patch(*mutant.patch) if mutant.patch else nullcontext():
         if mutant.change is not None:
             mutant.change(sanitizer)
-        found, wrong = verify(sanitizer, draws=draws), faults(sanitizer)
+        found, wrong = verify(sanitizer, draws=draws), faults(sanitizer, names)
         nats, chance = on_paper(mutant, sanitizer, draws)
     by = [each.name for each in found.checks if each.held is False]
     by += ["configuration"] * any(not each.stated for each in found.configuration)

@@ -1,8 +1,9 @@
-"""The mutants of the scoreboard still find their code, so that a stale one is seen at once."""
+"""The mutants of the scoreboard still find their code, so that CI sees a stale one."""
 
 import ast
 from functools import cache
 
+import pytest
 from scoreboard import MUTANTS, ROWS
 from scoreboard.base import ROOT
 from scoreboard.patterns import MutantError
@@ -16,6 +17,7 @@ def plain(path):
     return ast.unparse(ast.parse(path.read_text()))
 
 
+@pytest.mark.slow
 def test_each_mutant_makes_another_program_that_compiles():
     problems = []
     for mutant in MUTANTS:

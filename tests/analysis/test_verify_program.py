@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import power
 import pytest
-from broken_programs import MUTANTS, known_share
+from broken_programs import MUTANTS, after, known_share, of_epsilon, other_epsilon
 from checks.every import CHECKS
 from checks.repeats import repeats
 from checks.sharing import sharing
-from planted import HIDDEN, Restarting, Wrapped, hidden, make, many_words, placed, response
+from planted import HIDDEN, Restarting, hidden, make, many_words, placed, response
 from scipy import stats
 from support import embed, make_embeddings, marked, some_mutants
 
@@ -71,42 +71,28 @@ def test_the_same_programs_without_the_defect_are_kept(name):
     assert (found.certified_pair is None) == name.startswith("laplace")  # no certificate
 
 
-class Backdoors(Wrapped):
-    """One output for one word of all."""
-
-    def sample(self, ids, streams):
-        return np.where(ids == 1234, 77, self.inner.sample(ids, streams))
-
-
 @pytest.mark.parametrize("makes_rows", marked("slow", [True, False], True))
 def test_one_word_of_all_is_found_by_its_repeated_output(monkeypatch, makes_rows):
     given = {"embeddings": many_words(), "epsilon": 8.0}
     sanitizer = Sanitizer("exponential", **given) if makes_rows else response(8.0, many_words())
     assert repeats(sanitizer) == ""
-    sanitizer._rewriter.sampler = Backdoors(sanitizer.sampler)
+    after(lambda _, out, ids, streams: np.where(ids == 1234, 77, out))(sanitizer)
     assert repeats(sanitizer) == "the word word1234 gives one output too often or seldom"
     monkeypatch.setattr("checks.repeats._CELLS", 20 * 2000)  # a share that does not have it
     assert (repeats(sanitizer) == "") is makes_rows
 
 
-class BothWays(Wrapped):
+def both_ways(s):
     """Epsilon is 14 % larger for every second word and 14 % smaller for all others."""
-
-    def __init__(self, sanitizer):
-        super().__init__(sanitizer.sampler)
-        one, space = sanitizer.mechanism, sanitizer.space
-        made = [replace(one, epsilon=each * one.epsilon).prepare(space) for each in (1.14, 0.86)]
-        self.more, self.less = made
-
-    def sample(self, ids, streams):
-        more, less = self.more.sample(ids, streams), self.less.sample(ids, streams)
-        return np.where(ids % 2 == 0, more, less)
+    less = of_epsilon(s, 0.86 * s.mechanism.epsilon)
+    other_epsilon(1.14)(s)
+    after(lambda _, out, ids, streams: np.where(ids % 2 == 0, out, less.sample(ids, streams)))(s)
 
 
 def test_what_deviates_in_two_directions_is_judged_together():
     """Too little to see in one word, and it cancels in all of them."""
     sanitizer = make("exponential", 0.5)
-    sanitizer._rewriter.sampler = BothWays(sanitizer)
+    both_ways(sanitizer)
     fit = checks(sanitizer)["goodness of fit"]
     assert fit.held is False
     assert "suspicious words together" in fit.sentence
@@ -243,11 +229,12 @@ def test_verify_knows_the_words_it_sees():
 NUMBERS = [name for name, mutant in MUTANTS.items() if mutant.options == {"numbers": "value"}]
 STATED = ["statement with half the epsilon", "public words not counted", "compounds counted once"]
 WORDS = ["noise × .9", "copies of 50 %", "one seed for two lines", "rank off by one"]
-WORDS += ["backdoor in one word", "outputs that never come"]
+WORDS += ["backdoor in one word"]
 SOME = ["copies of 50 %", "outputs that never come", "far numbers never come"]
 SOME += ["numbers of a line share", "years are a form"]
 FOUND_BY = {name: {"statement"} for name in STATED}
 FOUND_BY |= {name: {"numbers by value", "independence"} for name in NUMBERS}
+FOUND_BY |= {"outputs that never come": {"integers"}}
 SLOW = ["far numbers never come", "numbers of a line share", "years are a form"]
 SLOW += ["statement with half the epsilon", "compounds counted once"]
 
@@ -262,7 +249,8 @@ def test_there_are_enough_mutants():
 )
 def test_a_mutant_is_violated_at_epsilon_8(name):
     """Each is found with probability above .99999 by these draws: docs/reliability.md."""
-    found = power.run(MUTANTS[name], 8.0, 40, 40_000 if name in NUMBERS else 20_000)
+    names = CHECKS if name in NUMBERS else CHECKS.keys() & FOUND_BY.get(name, ())
+    found = power.run(MUTANTS[name], 8.0, 40, 40_000 if name in NUMBERS else 20_000, names)
     assert found["verdict"] == "violated", found
     by = {*found["by"]}
     assert by & FOUND_BY.get(name, by)

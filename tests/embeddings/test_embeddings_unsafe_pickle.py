@@ -1,4 +1,4 @@
-"""Pickles and devices are refused; ``tests/scoreboard/files.py`` has all ``hostile_files``."""
+"""Pickles and devices are refused; ``tests/scoreboard/damage.py`` has all ``hostile_files``."""
 
 import pickle
 from pathlib import Path
