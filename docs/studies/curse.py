@@ -157,7 +157,6 @@ def _proportions(space: MetricSpace, asked: Asked, kinds: Sequence[type[Mechanis
         across = f"epsilon ({each.draft.kind.unit_label()})"
         wide = not each.draft.kind.is_ldp() or max(row["epsilon"] for row in own) > 100
         panels.append(_panel(label(each.draft), across, own, log_x=wide))
-    # The paper's question.
     most = {
         name: max(row["close"] for row in own) for name, own in grouped(rows, "mechanism").items()
     }

@@ -163,9 +163,10 @@ class JsonReader:
         except (LookupError, TypeError, ValueError, RecursionError):
             value = None
         if not isinstance(value, str):
-            what = f"no string or number in the field '{self._options.unit_field}'"
-            near = near_path(self._options.unit_field, self.positions.fields.others)
-            hint = "; ".join(filter(None, ("it names the unit", near or self._there())))
+            name, others = self._options.unit_field, self.positions.fields.others
+            what = f"no string or number in the field '{name}'"
+            near = "" if name in others else near_path(name, others) or self._there()
+            hint = "; ".join(filter(None, ("it names the unit", near)))
             raise InputError(self._source.name, what, hint, line=line)
         return value
 

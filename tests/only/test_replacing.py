@@ -344,7 +344,7 @@ def test_numbers_by_value_are_charged_once_in_a_unit():
     assert done.lines[0].split()[0] == done.lines[0].split()[4]
 
 
-@pytest.mark.parametrize(("unit", "draws"), [("off", 5), ("record", 2), ("file", 3)])
+@pytest.mark.parametrize(("unit", "draws"), [("off", 5), ("record", 2), ("file", 2)])
 def test_statement_and_report_count_numbers_by_value_alike(unit, draws, dpsan, tmp_path):
     """With ``off`` each mention has a draw of its own, and costs one."""
     (tmp_path / "in.txt").write_text("12 12\n12\n\n12 345\n")

@@ -62,7 +62,7 @@ def test_runs_add_up_until_a_record_has_had_enough(tmp_path):
         assert [lines and len(lines) for lines in written] == [None, None, 2]
         assert [line.removeprefix(f"{tmp_path}/b/") for line in result.failed] == [
             f"{name}.jsonl:{line}: the ledger refuses this record: it would cost more than 8 in "
-            "all (--budget)"
+            "all (a larger --budget; --dry-run without one tells the cost)"
             for name, line in (("0", 1), ("1", 2))
         ]
         totals = ledger.totals()
@@ -224,7 +224,7 @@ def test_two_processes_pay_for_each_record_once_where_there_is_enough_for_one(tm
     assert sorted(out.count(b"\n") for out, _ in done) == [0, 40]
     assert [said for _, said in done if said] == [
         b"dpsan: in.txt:1: the ledger refuses this record: it would cost more than 4 in all "
-        b"(--budget)\n"
+        b"(a larger --budget; --dry-run without one tells the cost)\n"
     ]
     assert [round(epsilon) for epsilon, _ in sums(tmp_path / "l")] == [4] * 40
     assert (tmp_path / "l").stat().st_mode & 0o777 == 0o600
