@@ -182,8 +182,7 @@ class Fit:
         table[np.diag_indices_from(table)] += self.mean
         table = blas.dsyrk(1, slopes, 1, table, lower=1, overwrite_c=1)
         table = blas.dsyr(-1, cross, lower=1, a=table, overwrite_a=1)
-        factor = linalg.cholesky(table, lower=True, overwrite_a=True, check_finite=False)
-        return np.asarray(factor)
+        return np.asarray(linalg.cholesky(table, lower=True, overwrite_a=True, check_finite=False))
 
     def evidence(self) -> float:
         """Return the log evidence of the scales (Laplace), up to a constant."""
