@@ -97,7 +97,8 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
             what = "--audit of a run with --fluent: attackers read drawn words"
             refuse(run.header["fluent"], what, "evaluate a run without it, which draws alike")
             value = spec.has("numbers=value")
-            question = replace(question, copies=run.header["copies"], by_value=value)
+            copies = run.header["copies"]
+            question = replace(question, audited=True, copies=copies, by_value=value)
         if spec.epsilon is not None:
             spec.build()  # errors come before the long work
         check(question)

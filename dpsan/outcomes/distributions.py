@@ -12,10 +12,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.errors import refuse
 from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
+from dpsan.text.numerals import counted, number
 
 # Public statistics of a vocabulary: prior of the inputs, close words, cosines.
 
@@ -24,6 +27,9 @@ UNKNOWN_PRIOR: Final = 0.06
 CLOSE: Final = 100
 """Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
 _BATCH: Final = 1024
+OTHER_SETTINGS: Final = "these texts were not written by these settings"
+_LOST, _FEW = 0.05, 100
+"""Share of words that are no outputs of a mechanism, in texts of so many words and more."""
 
 
 def prior(space: MetricSpace) -> Floats:
@@ -99,6 +105,21 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
     if rows is None:
         raise AssertionError("the distribution is known for some words only")
     return rows
+
+
+def check_outputs(sampler: Sampler, counts: Ids) -> None:
+    """Raise UsageError if a table cannot have written a text: many of its words are no outputs.
+
+    A few words are none of themselves: a reader cannot tell those that a setting passes.
+
+    Args:
+        counts: occurrences of each word in the text, (n,).
+    """
+    if isinstance(sampler, SparseTable):
+        shown, words = np.flatnonzero(counts), int(counts.sum())
+        lost = int(counts[shown[sampler.unchanged(shown) == 0]].sum())
+        what = f"{number(lost)} of {counted(words, 'word')} cannot be outputs of this mechanism"
+        refuse(lost > _LOST * max(words, _FEW), OTHER_SETTINGS, what)
 
 
 def draw(sampler: Sampler, ids: Ids, key: bytes) -> Ids:

@@ -19,9 +19,10 @@ from typing import Any, Final
 
 import numpy as np
 from scipy import linalg, optimize, sparse
+from scipy.linalg import blas
 from scipy.special import kl_div
 
-from dpsan.errors import refuse
+from dpsan.errors import UsageError
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import Progress, prior, silent
@@ -89,10 +90,9 @@ class Channel:
         Raises:
             UsageError: the mechanism has no table of few outputs.
         """
-        few = isinstance(table, SparseTable) and len(table.base.words) <= MOST_OUTPUTS
-        what = f"a mechanism without a table of at most {number(MOST_OUTPUTS)} outputs"
-        refuse(not few, f"cannot estimate: {what}", "optimal-response has one")
-        assert isinstance(table, SparseTable)  # noqa: S101 - for the type checker
+        if not isinstance(table, SparseTable) or len(table.base.words) > MOST_OUTPUTS:
+            what = f"a mechanism without a table of at most {number(MOST_OUTPUTS)} outputs"
+            raise UsageError(f"cannot estimate: {what}", "optimal-response has one")
         n, drawn = space.n, table.base.words.astype(np.int64)
         words, near, masses = table.near.sets(np.arange(n))
         cells = table.increment * masses / table.totals(words), (words, near)
@@ -176,17 +176,18 @@ class Fit:
 
         It is computed anew each time: it takes most of the memory.
         """
-        channel, slopes = self.channel, self.channel.forward(self._slopes)
-        weighted = sparse.diags(self.rates * self.scales[0]) @ channel.cells
-        cells = (weighted.T @ weighted).toarray()
-        cross = cells[-1, :-1] + cells[-1, -1] / 2 * channel.base
-        table = np.column_stack([slopes, cross, channel.base])
-        table = table @ np.column_stack([slopes, channel.base, cross]).T
-        table += cells[:-1, :-1]
+        weighted = sparse.diags(self.rates * self.scales[0]) @ self.channel.cells
+        near, mix = weighted[:, :-1], weighted[:, [-1]].toarray().ravel()
+        length = np.linalg.norm(mix)
+        # With b for the base, the mixed part adds (length b + cross)(...)' - cross cross'.
+        cross = near.T @ (mix / length)
+        slopes = self.channel.forward(self._slopes)
+        slopes = np.column_stack([slopes, length * self.channel.base + cross])
+        table = (near.T @ near).toarray(order="F")
         table[np.diag_indices_from(table)] += self.mean
-        # Transposed, the symmetric matrix has the order of columns that needs no copy.
-        factor = linalg.cholesky(table.T, lower=True, overwrite_a=True, check_finite=False)
-        return np.asarray(factor)
+        table = blas.dsyrk(1, slopes, 1, table, lower=1, overwrite_c=1)
+        table = blas.dsyr(-1, cross, lower=1, a=table, overwrite_a=1)
+        return np.asarray(linalg.cholesky(table, lower=True, overwrite_a=True, check_finite=False))
 
     def evidence(self) -> float:
         """Return the log evidence of the scales (Laplace), up to a constant."""
@@ -289,11 +290,6 @@ def best_fit(first: Fit, progress: Progress = silent) -> Fit:
             return here
 
 
-def alone(whole: Fit, groups: Sequence[Floats]) -> list[Fit]:
-    """Return the fits to groups, with the prior and the scales of all groups."""
-    return [fit(whole.channel, counts, whole.scales, whole.mode) for counts in groups]
-
-
 def beside(whole: Fit, groups: Sequence[Floats]) -> list[Fit]:
     """Return the fits to groups, with the rates of all groups as their prior.
 
@@ -301,15 +297,19 @@ def beside(whole: Fit, groups: Sequence[Floats]) -> list[Fit]:
     """
     share = whole.rates + _FRESH * whole.counts.sum() * whole.channel.prior
     channel, largest = replace(whole.channel, prior=share / share.sum()), max(groups, key=np.sum)
-    usual, less = (fit(channel, largest, scales).evidence() for scales in _BESIDE)
-    return [fit(channel, counts, _BESIDE[less > usual + _CLEAR]) for counts in groups]
+    best, less = (fit(channel, largest, scales) for scales in _BESIDE)
+    if less.evidence() > best.evidence() + _CLEAR:
+        best = less
+    return [best if each is largest else fit(channel, each, best.scales) for each in groups]
 
 
-def bounds(group: Fit, lists: Lists) -> list[tuple[int | None, int]]:
-    """Return lower and upper bounds on the occurrences of each list, (k,).
+def bounds(whole: Fit, counts: Floats, lists: Lists) -> list[tuple[int | None, int]]:
+    """Return lower and upper bounds on the occurrences of each list in a group, (k,).
 
-    The lower bound is None where the ends of an interval are too far from each other.
+    The prior and the scales are those of all groups.  The lower bound is None where the ends of an
+    interval are too far from each other.
     """
+    group = fit(whole.channel, counts, whole.scales, whole.mode)
     count, deviation = group.of_lists(lists)
     error = np.hypot(deviation / (count + _ADDED), _COUNT_FLOOR)
     low = (count + _ADDED) * np.exp(-_BELOW * error) - _ADDED

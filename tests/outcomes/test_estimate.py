@@ -12,6 +12,7 @@ from support import cases, embed, make_embeddings, write_vectors
 from dpsan import Estimate, Sanitizer
 from dpsan.errors import UsageError
 from dpsan.outcomes import estimate
+from dpsan.outcomes.distributions import check_outputs
 from dpsan.outcomes.estimate import Channel, as_lists
 
 N = 200
@@ -214,7 +215,7 @@ def test_words_that_no_output_shows_may_have_occurred():
     fit = estimate.fit(channel, counts, (1.0, 0.1, 0.0))
     bounds = [estimate.at_most(fit, as_lists([rows], N + 1)) for rows in ([7], [9])]
     assert bounds == pytest.approx([-math.log(0.025)] * 2, rel=1e-3)
-    assert estimate.bounds(fit, as_lists([np.array([7])], N + 1)) == [(None, 4)]
+    assert estimate.bounds(fit, counts, as_lists([np.array([7])], N + 1)) == [(None, 4)]
 
 
 @pytest.mark.parametrize("other", [{"epsilon": 6.0}, {"mechanism": "knn-response"}])
@@ -223,6 +224,22 @@ def test_texts_of_other_settings_are_refused(written, other):
         Estimate(written[0], written[1], sanitizer(**other))
     with pytest.raises(UsageError, match="not written by these settings"):
         Estimate(texts_of()[0], written[1], sanitizer())
+
+
+def test_words_that_are_no_outputs_are_refused_before_any_fit(monkeypatch):
+    made = sanitizer(mechanism="knn-response", parameters={"k": 2, "outputs": 6})
+    monkeypatch.setattr(estimate, "first_fit", None)
+    texts, by, _ = texts_of()
+    with pytest.raises(UsageError, match="not written by these settings") as told:
+        Estimate(texts, by, made)
+    assert re.fullmatch(r"\d\d,\d{3} of 36,000 words cannot be .*", told.value.hint)
+    words = 10_000 * np.eye(N, dtype=int)[0]
+    words[150] = 500
+    check_outputs(made.sampler, words)  # fewer than a word of twenty
+    words[150] = 600
+    with pytest.raises(UsageError, match="not written by these settings"):
+        check_outputs(made.sampler, words)
+    check_outputs(made.sampler, np.eye(N, dtype=int)[150] * 5)  # too short to judge
 
 
 def test_a_wrong_epsilon_is_noticed_in_thirty_thousand_words(monkeypatch):
@@ -301,6 +318,7 @@ def folder_of_run(tmp_path_factory, written):
     for label in "AB":
         chosen = [text for text, group in zip(texts, by, strict=True) if group == label]
         (folder / f"{label}.txt").write_text("\n".join(chosen) + "\n")
+    (folder / "spans.jsonl").write_text('{"spans": [{"start": 0, "end": 3}]}\n' * 600)
     (folder / "lists.txt").write_text("# of words\nplanted=" + ",".join(WORDS[at] for at in LIST))
     return folder
 
@@ -336,6 +354,15 @@ def test_the_command_takes_the_settings_of_an_audit(run, folder_of_run):
     assert f"--share:{100 * (high - low) / high:.1f}%;--from:100.0%" in page
 
 
+def test_evaluate_refuses_words_that_are_no_outputs(run):
+    """Before it reads a model; the twin has spans, between which words may pass."""
+    given = "evaluate -q -e 8 -m knn-response -p k=2 -p outputs=6 -E v.txt A.txt A.txt"
+    told = run(given, 2)
+    assert told.startswith("dpsan: these texts were not written by these settings (")
+    assert told.count("\n") == 1
+    assert json.loads(run(f"{given} --spans spans.jsonl --json"))["words"] == 12_000
+
+
 def test_each_file_is_a_group_where_nothing_else_is_said(run):
     run(f"{REWRITE} A.txt B.txt -O safe")
     found = run("estimate -q -e 8 -E v.txt --list @lists.txt --json safe/A.txt safe/B.txt")
@@ -353,7 +380,6 @@ def test_each_file_is_a_group_where_nothing_else_is_said(run):
 )
 def test_settings_are_read_from_the_audit_and_refused(run, folder_of_run, setting, what):
     (folder_of_run / "word.txt").write_text("word7\n")
-    (folder_of_run / "spans.jsonl").write_text('{"spans": [{"start": 0, "end": 3}]}\n' * 600)
     run(f"{REWRITE} {setting} A.txt -a audit.jsonl -O safe")
     told = run("estimate --audit audit.jsonl -E v.txt --list a=word1 safe/A.txt", 2)
     assert told.startswith("dpsan: cannot estimate: ")

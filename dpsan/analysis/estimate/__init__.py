@@ -7,7 +7,7 @@ privacy.  :mod:`dpsan.outcomes.estimate` does the maths.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
@@ -24,6 +24,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import InputError, UsageError, printable, refuse
 from dpsan.outcomes import estimate
+from dpsan.outcomes.distributions import OTHER_SETTINGS, check_outputs
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 from dpsan.text.letter_case import LetterCase
@@ -64,6 +65,7 @@ class Estimate:
         spec, self._embeddings = sanitizer.spec.of_table(), sanitizer.embeddings
         read, tell = reader(sanitizer), progress or (lambda _, __: None)
         every = counts_by_group(texts, by, read, self._embeddings.n + 1)
+        check_outputs(sanitizer.sampler, np.sum([*every.values()], axis=0)[:-1])
         readings = [*map(read, self._embeddings.index_to_key)]
         channel = estimate.Channel.of(sanitizer.sampler, sanitizer.space, readings)
         if spec.unknown == "mask":
@@ -77,7 +79,7 @@ class Estimate:
         self.misfit = first.misfit
         """Mean deviance of the counts of outputs."""
         wrong = self.misfit > estimate.most_misfit(sum(sizes))
-        refuse(wrong, "these texts were not written by these settings", f"misfit {self.misfit:.1f}")
+        refuse(wrong, OTHER_SETTINGS, f"misfit {self.misfit:.1f}")
         self._whole = estimate.best_fit(first, lambda share: tell("all groups", 0.5 * share))
 
     @cached_property
@@ -85,7 +87,6 @@ class Estimate:
         return estimate.beside(self._whole, self._groups)
 
     def _refuse_small(self, least: int) -> None:
-        refuse(not self.groups, "cannot estimate: there are no texts")
         small = sum(words < least for words in self.groups.values())
         what = f"{small} of {len(self.groups)} groups have fewer than {number(least)} words"
         refuse(small, f"cannot estimate: {what}")
@@ -98,11 +99,10 @@ class Estimate:
             an upper bound.
         """
         matrix = matrix_of(lists, self._embeddings)
-        fits = estimate.alone(self._whole, self._groups)
-        bounds = zip(*(estimate.bounds(group, matrix) for group in fits), strict=True)
+        bounds = [estimate.bounds(self._whole, counts, matrix) for counts in self._groups]
         return [
             {"list": name, "group": label, "low": low, "high": high}
-            for name, ends in zip(lists, bounds, strict=True)
+            for name, *ends in zip(lists, *bounds, strict=True)
             for label, (low, high) in zip(self.groups, ends, strict=True)
         ]
 
@@ -152,9 +152,9 @@ def counts_by_group(
     """Return how often each word stands in each group, (n + 1,).
 
     Raises:
-        UsageError: a text is no string, or texts stand there several times.
+        UsageError: a text is no string, or texts stand there several times, or none does.
     """
-    groups: dict[str, list[Ids]] = {}
+    groups = defaultdict[str, Ids](lambda: np.zeros(inputs, dtype=np.int64))
     copies = Counter[tuple[int, int]]()
     for text, label in zip(texts, by, strict=True):
         if text is None or text != text:  # a missing value of a data frame
@@ -162,14 +162,14 @@ def counts_by_group(
         if not isinstance(text, str):
             raise UsageError("texts must be str, None or NaN")
         rows = read(text)
-        groups.setdefault(str(label), []).append(rows)
+        np.add.at(groups[str(label)], rows, 1)
         copies[len(rows), hash(text)] += 1
+    refuse(not groups, "cannot estimate: there are no texts")
     words = sum(size * many for (size, _), many in copies.items())
     repeated = sum(size * (many - 1) for (size, _), many in copies.items() if size >= _LONG)
     many_repeated = repeated > _REPEATED * words
     refuse(many_repeated, "cannot estimate: texts stand there several times, as with --memo")
-    counted = {label: np.concatenate(groups[label]) for label in sorted(groups)}
-    return {label: np.bincount(rows, minlength=inputs) for label, rows in counted.items()}
+    return dict(sorted(groups.items()))
 
 
 def matrix_of(lists: Mapping[str, Iterable[str]], embeddings: Embeddings) -> estimate.Lists:

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import (
@@ -31,7 +33,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError
 from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.distributions import cosines
+from dpsan.outcomes.distributions import check_outputs, cosines
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams
@@ -65,6 +67,8 @@ class Question:
     copies: int = 1
     candidates: Path | None = None
     first_words: Sequence[int] = ()
+    audited: bool = False
+    """True if an audit says that the mechanism wrote the sanitized texts."""
     by_value: bool = False
     """True if numbers were drawn by value, which no attack here models."""
 
@@ -150,7 +154,7 @@ def evaluate(
     Raises:
         InputError: a file cannot be read, or does not fit the others.
         ExtraMissingError: a library is not installed.
-        UsageError: labels that cannot be learnt.
+        UsageError: labels that cannot be learnt, or texts of other settings.
     """
     vocabulary, inputs = Vocabulary(embeddings, question.tokenizer), question.inputs
     paths = question.original, question.sanitized
@@ -161,6 +165,9 @@ def evaluate(
             what = f"no text has the shape of one of {question.original}, from line"
             raise InputError(question.sanitized, f"{what} {pairs.lines[0]} on", hint)
         raise InputError(question.original, "no words, so there is nothing to compare", hint)
+    if not (question.mechanism is None or question.audited or question.spans):
+        shown = pairs.outputs[pairs.outputs >= 0]
+        check_outputs(question.mechanism.prepare(space), np.bincount(shown, minlength=space.n))
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         table = locate(question.spans, pairs, whole=inputs.max_records is None)
