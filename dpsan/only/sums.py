@@ -174,15 +174,11 @@ def sums_of(
             result = Sum(kind, measured.at, (low.at, token))
         if result:
             yield result
-            also = result.kind == PRODUCT and label == "money" and _total(item, left)
-            if also:  # 9 April is no factor of 9 x 26.08
-                yield also
-            percent = PERCENT in (
-                label,
-                *(earlier.label for earlier in before if earlier.at in result.parts),
-            )
+            if result.kind == PRODUCT and label == "money" and (also := _total(item, left)):
+                yield also  # 9 April is no factor of 9 x 26.08
+            labels = [label, *(other.label for other in before if other.at in result.parts)]
             gone = result.parts if result.kind == PRODUCT else (result.whole, *result.parts)
-            gone = () if percent or result.kind >= RANGE else gone
+            gone = () if PERCENT in labels or result.kind >= RANGE else gone
             left = [earlier for earlier in left if earlier.at not in gone]
         if label != PERCENT and (label in AMOUNTS or value >= 10 * WHOLE):
             left = [*left[1 - _MOST :], item]
@@ -254,11 +250,8 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
 def _steps(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield which steps from a time to the next are equal, or as long as a number says."""
     steps: dict[int, tuple[int, int]] = {}
-    times = [
-        (token, minute(text))
-        for token, label, text in rows
-        if label == CLOCK and not _SECONDS.match(text)
-    ]
+    clocks = [row for row in rows if row[1] == CLOCK and not _SECONDS.match(row[2])]
+    times = [(token, minute(text)) for token, _, text in clocks]
     for (before, first), (token, second) in pairwise([pair for pair in times if pair[1] >= 0]):
         step = (second - first) % DAY
         if step in steps:
@@ -373,12 +366,8 @@ def _total(item: Item, left: Sequence[Item]) -> Sum | None:
     alike = [earlier for earlier in left if earlier.label == label and earlier.unit == unit]
     most = wanted + 2 * max((earlier.value for earlier in left), default=0)
     once = [item for at, item in enumerate(alike) if not at or item.value != alike[at - 1].value]
-    for row in (
-        alike,
-        once,  # one at 95.00, that is 95.00
-        [earlier for earlier in left if earlier.label in AMOUNTS],
-        left,
-    ):
+    amounts = [earlier for earlier in left if earlier.label in AMOUNTS]
+    for row in (alike, once, amounts, left):  # once: one at 95.00, that is 95.00
         summed = 0
         for count, first in enumerate(reversed(row)):
             value = first.value
