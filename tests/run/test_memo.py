@@ -10,15 +10,7 @@ import pytest
 import support
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import (
-    asked,
-    cases,
-    change_row,
-    make_embeddings,
-    run_over,
-    write_damaged,
-    write_vectors,
-)
+from support import asked, cases, make_embeddings, run_over
 
 from dpsan import Memo, Sanitizer
 from dpsan.analysis.report import read_audit
@@ -158,7 +150,7 @@ def test_a_damaged_row_of_an_audit_is_refused(tmp_path):
         ({"kept": None}, "kept is of another type"),
     ):
         path.write_bytes(data)
-        change_row(path, at, values)
+        support.change_row(path, at, values)
         with pytest.raises(InputError, match=what):
             read_audit(path)
 
@@ -263,7 +255,7 @@ def test_no_damage_goes_unnoticed(whole, at, flip, tmp_path_factory):
     data, remembered = whole
     folder = tmp_path_factory.mktemp("broken")
     folder.chmod(0o700)
-    write_damaged(folder / NAME, data, at, flip)
+    support.write_damaged(folder / NAME, data, at, flip)
     with suppress(OutputError), Memo(folder, SANITIZER) as memo:
         assert memo.rewrite(remembered) == [*remembered.values()]
         assert memo.totals().draws == 8
@@ -339,7 +331,7 @@ def test_python_takes_strings_alone(tmp_path):
 def test_the_command(dpsan, tmp_path):
     rows = [{"messages": [{"content": each} for each in turn]} for turn in history("1 a", "2 a")]
     (tmp_path / "chat.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    write_vectors(tmp_path / "words.txt", EMBEDDINGS)
+    support.write_vectors(tmp_path / "words.txt", EMBEDDINGS)
     line = ["rewrite", "-e", "2", "-m", "krr", "-E", "words.txt", "--memo", "new/m"]
     chat = ["-k", "messages[].content", "chat.jsonl"]
     done = [dpsan(*line, *chat, *more, cwd=tmp_path) for more in ([], ["-j", "2"])]
