@@ -151,9 +151,6 @@ def decide(
         words = words[among(group[at[first[words]]], rules.codes(NAMES))]
         key_of = dict(zip(words.tolist(), first[words].tolist(), strict=True))
     local, (login,), users = {}, rules.codes([LOGIN]), {*rules.codes(USERS)}
-    for token in view.pieces:
-        if group[token] in users:  # it may become a user name, and is no name of an address then
-            key_of.pop(int(key[token]), None)
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
             read = tuple(_read(cuts, key_of) for cuts in pieces)

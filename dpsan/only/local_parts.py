@@ -1,4 +1,4 @@
-"""Local parts of e-mail addresses and user names: which words of the unit their pieces may be."""
+"""Local parts of e-mail addresses and handles: which words of the unit their pieces may be."""
 
 from __future__ import annotations
 
@@ -15,38 +15,30 @@ from dpsan.only.hashes import Hashes
 from dpsan.only.marks import DIGIT as ANY_DIGIT
 from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.places import Places
-from dpsan.only.view import GAP, LOWER, Cut, View, among
+from dpsan.only.view import Cut, View, among
 
-_USER: Final = re.compile(r"[^\W\d_]{2,20}(?:[._-][^\W\d_]{1,20})?[._-]?\d{0,4}")
-"""A code or word that may be a user name."""
 _ROLES: Final = (
     "admin billing bookings careers claims contact enquiries feedback hello help hr info invoices",
     "jobs mail marketing newsletter noreply office orders press privacy purchasing reception",
     "recruiting sales security service shop support team webmaster",
 )
 ROLES: Final = frozenset(" ".join(_ROLES).split())
-"""Local parts that stay: they are nobody's name."""
+"""Local parts that stay where no word of their unit is the same."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 _SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 
 
 def split_locals(view: View, places: Places) -> None:
-    """Find the words of their unit that the pieces of local parts and user names may be."""
+    """Find the words of their unit that the pieces of local parts and handles may be."""
     code = view.labels.index
     addresses = [code(name) for name in ("email", "userip", "userhost", "handle")]
-    user = (view.label == code("unknown")) & (view.caps == LOWER) | (view.label == code("code"))
-    before = (view.gap == GAP["under"]) & (view.label == code("letter"))  # zimmer_k
-    before = np.append(before[1:], False) & (view.caps == LOWER) & (view.label != code("func"))
-    user |= before
-    at = (among(view.label, addresses) | user).nonzero()[0]
-    spans = zip(at.tolist(), places.start[at].tolist(), places.end[at].tolist(), strict=True)
-    texts = ((token, places.block[start:end].lower()) for token, start, end in spans)
-    named = [(token, text) for token, text in texts if not user[token] or _USER.fullmatch(text)]
-    if not named:
+    at = among(view.label, addresses).nonzero()[0]
+    if not len(at):
         return
-    at = np.array([token for token, _ in named])
-    written = [text if text[0] == "@" else text.split("@")[0] for _, text in named]
+    spans = zip(places.start[at].tolist(), places.end[at].tolist(), strict=True)
+    texts = [places.block[start:end].lower() for start, end in spans]
+    written = [text if text[0] == "@" else text.split("@")[0] for text in texts]
     pieces = {local: re.findall(r"[^\W\d_]+|\d+|.", local) for local in written}
     cuts = {piece: _cuts(piece) for piece in chain.from_iterable(pieces.values())}
     words = [*{word for of_piece in cuts.values() for cut in of_piece for word in cut}]
@@ -56,25 +48,23 @@ def split_locals(view: View, places: Places) -> None:
     values = np.append(np.sort(values), 0)
     replaced: dict[tuple[int, int], int] = {}
     member = values[np.searchsorted(values[:-1], places.hashes)] == places.hashes
-    found = (member & (view.form < 0) & ~before).nonzero()[0]
+    found = (member & (view.form < 0)).nonzero()[0]
     columns = (values.take(found).tolist() for values in (view.unit, places.hashes, view.equal))
     for unit, value, first in zip(*columns, strict=True):
         replaced.setdefault((unit, value), first)
     for value, token in _plainly_spelt(places):
         if view.form[token] < 0:
             replaced.setdefault((int(view.unit[token]), value), int(view.equal[token]))
-    read: dict[tuple[int, str, bool], tuple[tuple[Cut, ...], ...]] = {}
+    read: dict[tuple[int, str], tuple[tuple[Cut, ...], ...]] = {}
     for i, local in zip(at.tolist(), written, strict=True):
-        unit, word = int(view.unit[i]), bool(view.form[i] < 0 and not before[i])  # no piece itself
-        if (unit, local, word) not in read:
+        unit = int(view.unit[i])
+        if (unit, local) not in read:
             of_unit = (
-                _readings(piece, cuts[piece][word:], unit, hashes, replaced)
-                for piece in pieces[local]
+                _readings(piece, cuts[piece], unit, hashes, replaced) for piece in pieces[local]
             )
-            read[unit, local, word] = (((local,),),) if local in ROLES else tuple(of_unit)
-        if view.form[i] < 0 and len(read[unit, local, word][0]) == 1:
-            continue
-        view.pieces[i] = read[unit, local, word]
+            role = local in ROLES and (unit, hashes[local]) not in replaced
+            read[unit, local] = (((local,),),) if role else tuple(of_unit)
+        view.pieces[i] = read[unit, local]
         places.pieces[i] = tuple(map(whole.__getitem__, pieces[local]))
 
 

@@ -243,7 +243,6 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "nocaps": small_letters,
     "foreign": foreign,
     "marks": repeated_mark,
-    "pieced": lambda state: np.isin(np.arange(len(state.group)), [*state.view.pieces]),
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
     "of_child": about("child"),

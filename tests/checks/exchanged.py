@@ -183,8 +183,9 @@ class Drawn:
             address = self.written(token)
             end = max(address.find("@"), 0) or len(address)  # of a handle all of it
             local, host = address[:end], address[end:]
-            for old, other in olds.items():
-                local = re.sub(rf"(?i)(?<![^\W\d_]){old}|{old}(?![^\W\d_])", other, local)
+            every = "|".join(sorted(olds, key=len, reverse=True))  # once: no part of what is new
+            pattern = rf"(?i)(?<![^\W\d_])(?:{every})|(?:{every})(?![^\W\d_])"
+            local = re.sub(pattern, lambda match: olds[match[0].lower()], local)
             edits.append((int(places.start[token]), int(places.end[token]), local + host))
         parts, last = [], self._start
         for start, end, text in sorted(edits):

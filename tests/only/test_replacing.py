@@ -586,8 +586,8 @@ def test_the_smallest_group_is_one_that_can_be_counted():
     assert done.forms.smallest == 0
 
 
-def test_pieces_of_codes_that_are_names_of_one_another_are_written():
-    """Two pieces of this string are words of its unit that become user names: a KeyError once."""
+def test_a_string_whose_pieces_are_words_of_its_unit_is_written():
+    """Words in it are those of other tokens of it: a KeyError once."""
     text = "907046bf8c4d32367394caf0fbde6db9aafb758a1e6bcfd10e305644c9fc"
     text += "7a2921ef91ea6c470971baf6fbaf2efbaf"
     (written,) = Sanitizer(only="sensitive").rewrite([text])
