@@ -411,11 +411,9 @@ def test_days_of_one_month_stay_in_order():
 
 
 USERS = [
-    ("Gwen Tanner is gwen_tanner84 here.", r"(\w+) (\w+) is \1_\2\d\d here\."),
     ("We ask Katrin, or @katrin, here.", r"We ask (\w+), or @\1, here\."),
     ("Write to Zoë Müller: zmueller@a.example.", r"Write to \w+ (\w+): \w\1@example\.net\."),
     ("Write to Sinéad: sinead@a.example.", r"Write to (\w+): \1@example\.net\."),
-    ("Ask J. Petersen, or jpetersen, here.", r"Ask (\w)\. (\w+), or \1\2, here\."),
     ("Write to info@a.example now.", r"Write to info@example\.net now\."),
     ("My username: qwert_zuiop84.", r"My username: [a-z]+_[a-z]+\d\d\."),
 ]
