@@ -234,7 +234,9 @@ class TextFormat(Format):
                 text, invalid = decode(source, line, raw, options)
                 if line == 1 and invalid > max(16, len(text) / 3) and not options.force_text:
                     hint = "--encoding cp1251 and the like; -f text reads it as it is"
-                    raise InputError(source.name, f"most of it is no {encoding}", hint, line=1)
+                    raise InputError(
+                        source.name, f"most of this line is not {encoding}", hint, line=1
+                    )
                 render = ended if end else unended
                 if invalid and options.keep_equal:
                     render = partial(_render_changed, text, raw + end, render)

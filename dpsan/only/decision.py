@@ -53,10 +53,8 @@ NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
 PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
-LOGIN: Final = "login"
-"""Group of user names with a piece that is a name of their unit."""
-USERS: Final = ("handle", "code", "nonce", "surname", "given_x")
-"""Groups of which user names are drawn that have no such piece."""
+HANDLE, LOGIN = "handle", "login"
+"""Group of handles, and of those with a piece that is a name of their unit."""
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
@@ -150,18 +148,15 @@ def decide(
         words = (first >= 0).nonzero()[0]
         words = words[among(group[at[first[words]]], rules.codes(NAMES))]
         key_of = dict(zip(words.tolist(), first[words].tolist(), strict=True))
-    local, (login,), users = {}, rules.codes([LOGIN]), {*rules.codes(USERS)}
+    local, handle, login = {}, rules.group(HANDLE), rules.group(LOGIN)
     for token, pieces in view.pieces.items():
         if group[token] > PASS:
             read = tuple(_read(cuts, key_of) for cuts in pieces)
-            named = any(not isinstance(part, str) for cut in read for part in cut)
-            if named and group[token] in users:
-                group[token] = login
-            if group[token] not in users:
+            if group[token] == handle:
+                named = any(not isinstance(part, str) for cut in read for part in cut)
+                group[token] = login if named else handle
+            if group[token] != handle:
                 local[int(row[token])] = read
-    shapeless = group == login
-    shapeless[[*view.pieces]] = False
-    group[shapeless] = rules.group("code")
     key_of_row = first[key[at]]
     order, of_sort = np.zeros(len(at), np.int32), group[at]
     for short, whole in (("month3", "month"), ("day3", "day"), ("workday3", "workday")):

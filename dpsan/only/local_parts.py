@@ -74,12 +74,12 @@ def _plainly_spelt(places: Places) -> list[tuple[int, int]]:
         return []
     words = [(match.start(), match[0].lower()) for match in _ACCENTED.finditer(places.block)]
     tokens = places.start.searchsorted([start for start, _ in words])
-    found = []
+    pairs = []
     for (start, word), token in zip(words, tokens.tolist(), strict=True):
         if token < len(places.start) and places.start[token] == start:
-            found += [(spelling, token) for spelling in sorted(spellings(word)) if spelling]
-    values = Hashes.of_words([spelling for spelling, _ in found]).tolist()
-    return [(value, token) for value, (_, token) in zip(values, found, strict=True)]
+            pairs += [(spelling, token) for spelling in sorted(spellings(word)) if spelling]
+    values = Hashes.of_words([spelling for spelling, _ in pairs]).tolist()
+    return [(value, token) for value, (_, token) in zip(values, pairs, strict=True)]
 
 
 def spellings(word: str) -> set[str]:

@@ -195,9 +195,10 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         if not fixed[target]:
             others = [text for at, text in enumerate(texts) if at not in (0, to)]
             text = follow(kind, texts[to], others, texts[0] if to else "")
-            beside = [at for at in firm if slots.text[at] == slots.text[target]]
-            if kind == STEP and not _fits(text, texts[to], slots.words(beside, lists)):
-                text = texts[to]
+            if kind == STEP:
+                beside = [at for at in firm if slots.text[at] == slots.text[target]]
+                fits = _fits(text, texts[to], slots.words(beside, lists))
+                text = text if fits else texts[to]
             slots.texts[slots.number[target]] = text
             slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
         fixed[[whole, *parts]] = True

@@ -110,7 +110,7 @@ def distributions(sampler: Sampler, ids: Ids) -> Floats:
 def check_outputs(sampler: Sampler, counts: Ids) -> None:
     """Raise UsageError if a table cannot have written a text: many of its words are no outputs.
 
-    A few words are none of themselves: a reader cannot tell those that a setting passes.
+    A few such words are no evidence: a setting may let some words pass.
 
     Args:
         counts: occurrences of each word in the text, (n,).

@@ -107,6 +107,16 @@ def test_known_words_that_share_are_violated():
     assert failed == {"independence"}
 
 
+@pytest.mark.parametrize("key", [b"a", b"b", b"c"])
+def test_short_lines_whose_draws_often_agree_share_nothing(key):
+    """Two draws of a word agree with .83: lines of 40 words, and 40 positions, are equal often."""
+    sanitizer = Sanitizer("krr", epsilon=8.0, embeddings=make_embeddings(300, 8))
+    stated = sanitizer.mechanism.prepare(sanitizer.space)
+    check = independence(sanitizer, stated, key=key * 32)
+    assert check.held, check.sentence
+    assert 0.8 < check.figures["agreement_of_a_word"] < 0.85
+
+
 def test_a_word_that_always_stays_is_not_compared():
     """Two draws of it agree whatever random numbers they have, and the sentence says so."""
     told = checks(make("krr", 20.0))["independence"]

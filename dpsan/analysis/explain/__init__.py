@@ -179,11 +179,11 @@ def figures_of(
         }
         for row in rows[np.lexsort((rows, away, -weights[rows]))[:top]].tolist()
     ]
-    intervals = {name: one and [one.low, one.high] for name, one in shares.items()}
+    intervals = {name: value and [value.low, value.high] for name, value in shares.items()}
     return {
         "exact": not draws,
         "draws": draws,
-        **{name: one and one.value for name, one in shares.items()},
+        **{name: value and value.value for name, value in shares.items()},
         "intervals": intervals if draws else None,
         "outputs": outputs,
     }
@@ -214,8 +214,8 @@ def shown(word: Explanation) -> Shown:
     """Return what is said of one word."""
     nearest = word["neighbors"][:_NEAR]
     near = ", ".join(f"{printable(other['word'])} {other['distance']:.2f}" for other in nearest)
-    known = Prose("", near and f"nearest words: {near}")
-    parts: list[Part] = [known, _figures(word), _outputs(word)]
+    neighbors = Prose("", near and f"nearest words: {near}")
+    parts: list[Part] = [neighbors, _figures(word), _outputs(word)]
     return Shown(_ABOUT, parts, title=_title(word))
 
 

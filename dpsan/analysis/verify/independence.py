@@ -65,7 +65,7 @@ Line = tuple[tuple[int, ...], tuple[str, ...]]
 
 
 class _JudgedError(Exception):
-    """What ends the comparison: the sentence of the check, and whether the program held."""
+    """End the comparison with the sentence of the check, and with whether the program held."""
 
     held: bool | None = False
 
