@@ -243,6 +243,7 @@ class Request(RewriteOptions):
                 strict=self.strict or self.in_place,
                 unit_field=self.unit_field or "",
                 kinds={name.removesuffix("?"): of for name, of in self._fields.items() if of},
+                by_name=self.only not in (None, "spans"),
                 drop_other=self.drop_other,
                 mixed=self.recursive and len(self.kinds) > 1,
                 field_owners=any(kind.needs_fields for kind in self.kinds),

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
@@ -254,7 +254,9 @@ class _Table:
             (self._fields.chosen if at in chosen else self._fields.others)[label] = None
         self.columns = sorted(chosen)
         kinds = {self._column(field, names, listed): of for field, of in options.kinds.items()}
-        self._kinds = [kinds.get(column, "") for column in self.columns] if kinds else []
+        fields = [kinds.get(column, "") for column in self.columns]
+        told = [names[column] if names else "" for column in self.columns]
+        self._kinds = replace(options, kinds={of: of for of in fields}).classes(fields, told)
         self.written = self.columns if options.drop_other else range(self._width)
         """All columns, or with ``--drop-other`` the chosen ones."""
         self._quoted = {at for at in chosen if cells and cells[at][:1] == b'"'}

@@ -148,10 +148,8 @@ class JsonReader:
         record.unit = unit
         persons = self._kept.persons - persons
         record.noted = {PERSONS: persons} if persons else None
-        if options.kinds:
-            record.kinds = [
-                options.kinds.get(self._fields[number].name, "") for number in strings.fields
-            ]
+        names = [self._fields[number].name for number in strings.fields]
+        record.kinds = options.classes(names, strings.paths)
         return record, strings.seen
 
     def _unit(self, line: int, raw: bytes) -> str:

@@ -124,6 +124,11 @@ class OnlyRewriter:
         return tuple(names.get(group) for group in self.rules.groups)
 
     @property
+    def draws_classes(self) -> bool:
+        """True if words of classes are drawn, false if those of spans alone."""
+        return bool(self.rules.kept.any())
+
+    @property
     def class_of(self) -> dict[str, str | None]:
         """Class of each group, by its name."""
         return dict(zip(self.groups, self.classes, strict=True))
@@ -318,7 +323,7 @@ class OnlyRewriter:
 
         ``spans`` say what is drawn besides, in code points; texts of a record are in a row.
         """
-        if batch.texts and batch.spans is None and not self.rules.kept.any():
+        if batch.texts and batch.spans is None and not self.draws_classes:
             raise UsageError("only='spans' needs spans: else every word would pass")
         parts = []
         for first, last in batches(batch.texts, batch.numbers):

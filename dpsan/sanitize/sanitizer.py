@@ -335,7 +335,8 @@ class Sanitizer:
         strings = ObjectStrings(data, fields, except_)
         many = len(strings.texts)  # each has draws of its own unless equal words are drawn once
         numbers = [0] * many if self.spec.consistent or self.spec.only else range(many)
-        return strings.with_texts(self._draw(strings.texts, numbers, many))
+        spans = strings.spans() if self.replacing and self.replacing.draws_classes else None
+        return strings.with_texts(self._draw(strings.texts, numbers, many, spans))
 
     def _draw(
         self,
