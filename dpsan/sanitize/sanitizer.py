@@ -348,8 +348,7 @@ class Sanitizer:
         """Sanitize the texts of a call.
 
         Args:
-            numbers: of the record of each text, from 0.
-            many: numbers that the call uses up.
+            numbers: of the record of each text, from 0; ``many``: how many the call uses up.
         """
         if self.spec.consistent is Unit.RUN:
             return self.sanitize(texts, self._key, spans=spans).lines
