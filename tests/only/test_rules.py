@@ -39,6 +39,10 @@ CASES = [
     ("We saw Pebble Jones in the morning, and then Dev had gone.", "Pebble Jones Dev"),
     ("It is at the Grand Plaza Hotel here.", "Grand Hotel"),
     ("my nan june fell again", "june"),
+    ("my ex husband, dean, has it", "dean"),
+    ("I met June Carter here.", "June Carter"),
+    ("May Ashworth came.", "May Ashworth"),
+    ("\"No\", said King.", "King"),
     (
         "Her son Justice lives at Flat 2, The Old Brewery, Cask Lane, Hove.",
         "Justice Flat 2 Brewery Cask Lane Hove",
