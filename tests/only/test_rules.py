@@ -39,6 +39,7 @@ CASES = [
     ("We saw Pebble Jones in the morning, and then Dev had gone.", "Pebble Jones Dev"),
     ("It is at the Grand Plaza Hotel here.", "Grand Hotel"),
     ("my nan june fell again", "june"),
+    ("The last four digits are 3306, the first 4 digits 2299.", "3306 2299"),
     ("my ex husband, dean, has it", "dean"),
     ("I met June Carter here.", "June Carter"),
     ("May Ashworth came.", "May Ashworth"),
