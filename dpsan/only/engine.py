@@ -38,7 +38,7 @@ class Match:
         """Groups of which a token is drawn, or was, as bits."""
         self._related: dict[str, Flags] = {}
         self.state = relations.State(
-            view, self.group, rules.codes, self._context, rules.apart, rules.countries
+            view, self.group, rules.codes, self._context, rules.apart, rules.shown
         )
 
     def _context(self, name: str) -> NDArray[np.intp]:

@@ -149,6 +149,8 @@ class Rules:
         """Words that rules may know by name; the code of each is its position plus 1."""
         self.countries = {row[1]: re.compile(row[3]) for row in rows if row[0] == "country"}
         """Forms of strings that show a country."""
+        self.shown = self.countries
+        """Countries that decide: all or none."""
         self.groups = ["undecided", "pass"]
         self._codes = {name: code for code, name in enumerate(self.groups)}
         self.terms: dict[str, Term] = {}
