@@ -293,8 +293,8 @@ class Draws:
         for at in sorted(permutations, key=turns.__getitem__):
             permutation, group = permutations[at], slots.plans[slots.pool[at]].pool[0]
             words = self.plans.words[group] if group in ("month", "month3") else ()
-            leader = lead[at]
-            homes = self._homelands.get(self.plans.lists[slots.table[leader]]) if leader >= 0 else 0
+            leader, lists = lead[at], self.plans.lists
+            homes = self._homelands.get(lists[slots.table[leader]]) if leader >= 0 else None
             wanted = homes[number[leader]] if homes else -1
             same = [place for place, word in enumerate(words) if word[:3] == months.get(turns[at])]
             number[at] = same[0] if same else permutation.take(number[at], wanted)

@@ -107,7 +107,8 @@ class State:
             shown[self.words(name)] = number
         at, of_unit = shown.nonzero()[0][::-1], np.zeros_like(shown)
         of_unit[view.unit[at]] = shown[at]  # the first is written last
-        return of_unit.take(view.unit)
+        out: NDArray[np.intp] = of_unit.take(view.unit)
+        return out
 
     def drawn(self, names: Iterable[str] = (), *, others: bool = False) -> NDArray[np.intp]:
         """Return the tokens that some groups have drawn, or all others."""
