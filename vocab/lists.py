@@ -281,7 +281,7 @@ def nations() -> tuple[dict[str, str], dict[str, list[str]], dict[str, str]]:
 
 
 def aligned(outputs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the nation of each output country, its plural, and the country of each output city."""
+    """Return the nation of each output country, its plural, and the countries of output cities."""
     _, words, countries = nations()
     found = [words[country.lower()] for country in outputs["country"]]
     capital = [[word.title() for word in listed] for listed in found]
@@ -293,7 +293,12 @@ def aligned(outputs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
             [*many, one if bare.search(one) else f"{one}s"][0]
             for many, (one, *_) in zip(plural, capital, strict=True)
         ],
-        "homeland": [countries.get(city.lower(), "").title() for city in outputs["city"]],
+    } | {
+        group.replace("city", "homeland"): [
+            countries.get(city.lower(), countries.get(group, "")).title() for city in towns
+        ]
+        for group, towns in outputs.items()
+        if group == "city" or group.startswith("city_")
     }
 
 

@@ -192,7 +192,8 @@ def _leaders(
 ) -> NDArray[np.int64]:
     """Return the row of the country of a nation, or of the city before a country; -1: none."""
     out = np.full(len(at), -1, np.int64)
-    nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], [CITY]))
+    cities = [name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_"]
+    nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], cities))
     rows = (group[at] == country).nonzero()[0]
     if not len(rows):
         return out

@@ -8,7 +8,7 @@ a string by its mixed radix.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
@@ -80,10 +80,17 @@ class Draws:
     ) -> None:
         self.plans, self.together, self._pieces = plans, together, pieces
         countries = {country: at for at, country in enumerate(plans.words[COUNTRY])}
-        homelands = plans.words["homeland"]
-        self._chance = max(max(Counter(homelands).values()) / len(homelands), 1 / len(countries))
-        """That a country stays as it is whose city or nation stands in the text."""
-        self._homeland = [countries.get(country, -1) for country in homelands]
+        self._homelands = {
+            CITY + name.removeprefix("homeland"): [countries.get(country, -1) for country in homes]
+            for name, homes in plans.words.items()
+            if name.startswith("homeland")
+        }
+        """By group of cities the number of the country of each; -1: none."""
+        self._chances = {
+            group: max(*map(homes.count, range(len(countries)))) / len(homes)
+            for group, homes in self._homelands.items()
+        }
+        """That a country stays as it is whose city stands in the text, by the group of the city."""
 
     def outputs(
         self,
@@ -229,7 +236,8 @@ class Draws:
         groups = [plan.pool[0] for plan in slots.plans]
         country = np.array([group == COUNTRY for group in groups])[slots.pool]
         if self.plans.injective and self.together:
-            leading = np.array([group in (CITY, COUNTRY) for group in groups])[slots.pool]
+            cities = np.array([group in self._homelands for group in groups])[slots.pool]
+            leading = cities | country
             leading &= slots.table >= 0  # the list may have a word of a unit no more
             led = (slots.new & (leader >= 0)).nonzero()[0]
             at = leading.nonzero()[0] if len(led) else led
@@ -237,8 +245,12 @@ class Draws:
             leads = dict(zip(zip(*columns, strict=True), at.tolist(), strict=True))
             columns = slots.unit[led].tolist(), (~country[led]).tolist(), leader[led].tolist()
             slots.lead[led] = [leads.get(place, -1) for place in zip(*columns, strict=True)]
-            slots.chance[led] = self._chance
             slots.own[led] &= country[led]
+            led = led[slots.lead[led] >= 0]
+            chances = np.array([self._chances.get(group, 0.0) for group in groups])[slots.pool]
+            for _ in range(2):  # countries, and nations that follow these
+                of_leader = np.where(cities, chances, slots.chance)
+                slots.chance[led] = np.maximum(slots.chance, of_leader)[slots.lead[led]]
         lone = slots.lead < 0
         return np.where(country, 1 + lone, 3 * ~lone).astype(np.int8)
 
@@ -281,7 +293,9 @@ class Draws:
         for at in sorted(permutations, key=turns.__getitem__):
             permutation, group = permutations[at], slots.plans[slots.pool[at]].pool[0]
             words = self.plans.words[group] if group in ("month", "month3") else ()
-            wanted = self._homeland[number[lead[at]]] if lead[at] >= 0 else -1
+            leader, lists = lead[at], self.plans.lists
+            homes = self._homelands.get(lists[slots.table[leader]]) if leader >= 0 else None
+            wanted = homes[number[leader]] if homes else -1
             same = [place for place, word in enumerate(words) if word[:3] == months.get(turns[at])]
             number[at] = same[0] if same else permutation.take(number[at], wanted)
             slots.taken[at] = number[at]

@@ -5,7 +5,8 @@ A relation reads the arrays of the view and what is drawn so far, never a text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,10 +14,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.marks import DIGIT, NIL, SIZES, ZERO
 from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
+DIGITS: Final = re.compile(f"[{DIGIT}{ZERO}{NIL}{''.join(SIZES)}]")
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -40,6 +43,8 @@ class State:
     """Returns the words of a kind: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
     apart: Sequence[str]
     """Groups of words that stand beside no name: their capitals are those of titles."""
+    countries: Mapping[str, re.Pattern[str]]
+    """Forms that show a country, with # for a digit; words of its name do too."""
 
     @cached_property
     def word(self) -> Flags:
@@ -87,6 +92,23 @@ class State:
         joined = among(self.view.gap, [G[name] for name in gaps])
         previous = behind(member & ~self.view.possessive)
         return np.cumsum(member & ~(previous & joined), dtype=np.int32) * member
+
+    @cached_property
+    def country(self) -> NDArray[np.intp]:
+        """The country that the unit of each token shows first by what passes, 0: none."""
+        view, forms = self.view, [DIGITS.sub("#", form) for form in self.view.forms]
+        numbers = [*enumerate(self.countries.items(), 1)]
+        of_form = [
+            next((number for number, (_, signs) in numbers if signs.fullmatch(form)), 0)
+            for form in forms
+        ]
+        shown = np.array([*of_form, 0]).take(view.form)  # words have the form -1
+        for number, (name, _) in numbers:
+            shown[self.words(name)] = number
+        at, of_unit = shown.nonzero()[0][::-1], np.zeros_like(shown)
+        of_unit[view.unit[at]] = shown[at]  # the first is written last
+        out: NDArray[np.intp] = of_unit.take(view.unit)
+        return out
 
     def drawn(self, names: Iterable[str] = (), *, others: bool = False) -> NDArray[np.intp]:
         """Return the tokens that some groups have drawn, or all others."""
@@ -256,5 +278,6 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "byname": beside_name,
     "again": name_elsewhere,
     "placed": place_elsewhere,
+    "shire": lambda state, at: elsewhere(state, ["city_co"], at),
 }
 """Relations that read what is drawn: of some tokens."""

@@ -127,9 +127,12 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
     if group == "clock":
         return _clock(form[0], int(form[1]), form[2], form[3:])
     ranges = list(RANGES.get(group, ()))
-    if group == "phone" and (country := _COUNTRY.match(form)):
-        rest = template("phone", form[len(country[0]) :])
-        return ["+", _CODES[f"country{len(country[1])}"], *rest]
+    if group.startswith("phone"):
+        own, group = group.removeprefix("phone"), "phone"
+        if country := _COUNTRY.match(form):
+            digits = len(country[1])
+            codes = [own] if len(own) == digits else _CODES[f"country{digits}"]
+            return ["+", codes, *template("phone", form[len(country[0]) :])]
     whole = group == "int" and form == DIGIT
     form = form.replace(NIL, "0")
     local = _LOCAL.fullmatch(form)

@@ -79,6 +79,8 @@ class OnlyRewriter:
         self.marks = marks(self.rules)
         self.viewer = Viewer(self.lexicon, self.rules.triggers, sorted(spec.keep), user_lists)
         self.keyed = spec.consistent in (Scope.FILE, Scope.RUN)
+        if self.keyed:  # a town has one replacement in texts of all countries
+            self.rules.shown = {}
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
         names = self.rules.label_codes("person?")
         self._names_too[names] = self.rules.kept[self.rules.group("surname")]

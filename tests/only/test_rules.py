@@ -18,6 +18,7 @@ CASES = [
     ("Jan has gone.", "Jan"),
     ("It was a harvest thanksgiving here.", ""),
     ("She is Quality Manager here.", ""),
+    ("Use British spelling here.", ""),
     ("It was sold by Sparkle Cleaners Ltd in spring.", "Sparkle Cleaners"),
     ("It was pre-asthma again.", ""),
     ("It was pre-eclampsia again.", "pre eclampsia"),
@@ -244,6 +245,27 @@ def test_two_medicines_of_a_note_stay_two_with_a_dose_and_without(outputs):
         assert not dosed & {*outputs[name]}, name
 
 
+SHOWN = [
+    *(("Rs 500", "Boston", "city_in"), ("₹500", "Krakow", "city_in"), ("R480", "Leeds", "city_za")),
+    *(
+        ("two naira", "Accra", "city_ng"),
+        ("KSh500", "Leeds", "city_ke"),
+        ("₱500", "Oslo", "city_ph"),
+    ),
+    *(("CHF 5", "Milan", "city_ch"), ("¥500", "Seoul", "city_jp"), ("€500", "Leeds", "city_ie")),
+    *(("€500", "Oslo", "city_eu"), ("A$5", "Boston", "city_au"), ("NZ$5", "Boston", "city_nz")),
+    *(("C$5", "Boston", "city_ca"), ("£5", "Boston", "citygb"), ("US$5", "Leeds", "cityen")),
+    *(("£5", "Oslo", "city"), ("$5", "Leeds", "citygb"), ("$5", "Oslo", "city")),
+    ("€5 or £5", "Leeds", "city_ie"),  # the first one decides
+    *(("A$5", "Qvenhaven", "city_au"), ("NZ$5", "Qvenhaven", "city_nz")),
+    *(
+        ("C$5", "Qvenhaven", "city_ca"),
+        ("£5", "Qvenhaven", "citygb"),
+        ("US$5", "Qvenhaven", "cityen"),
+    ),
+    ("€5 past Leeds", "Qvenhaven", "city_ie"),
+]
+"""What shows a country, a town, and the group from which it is drawn."""
 PLACED = [
     ("Hi Lucia, all is well.", r"Hi (\S+), all is well\.", "given_x"),
     ("We saw Mr. Milan today.", r"We saw Mr\. (\S+) today\.", "surname"),
@@ -270,6 +292,18 @@ PLACED = [
     ("They want to go to Madeira again.", r"They want to go to (.+) again\.", "city"),
     ("They want to go to Qvenhaven again.", r"They want to go to (.+) again\.", "city"),
     ("She and her dog met Casey again.", r"She and her dog met (\S+) again\.", "given_f"),
+    *(
+        (f"It cost {sign} in {town} again.", r"It cost .+ in (.+) again\.", group)
+        for sign, town, group in SHOWN
+    ),
+    ("Up in Co. Sligo again.", r"Up in Co\. (.+) again\.", "city_co"),
+    ("It is here, Co. Sligo again.", r"It is here, Co\. (.+) again\.", "city_co"),
+    ("Up in Co. Sligo, near Sligo again.", r"Up in .*, near (.+) again\.", "city_co"),
+    ("It is Qvenagh, Co. Sligo again.", r"It is (.+), Co\. .+ again\.", "city_ie"),
+    ("It rang at 3 pm IST again.", r"It rang at \d pm (.+) again\.", "zone"),
+    ("Rs 5 at 3 pm IST again.", r"Rs \d at \d pm (.+) again\.", "zone_in"),
+    ("It rang at noon Central again.", r"It rang at noon (.+) again\.", "zonew"),
+    ("It rang until 4 Pacific again.", r"It rang until \d (.+) again\.", "zonew"),
 ]
 """A text, a pattern of its outputs and the group of the words in its brackets."""
 
