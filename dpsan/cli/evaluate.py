@@ -45,12 +45,11 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     Examples:
         dpsan evaluate -e 8 letter.txt safe.txt
         dpsan evaluate --audit audit.jsonl -k body tickets.csv safe.csv
-        dpsan evaluate -e 8 --language-model public.txt letter.txt safe.txt
     """
 
     everyday: ClassVar = (
         "--epsilon --mechanism --audit --embeddings --format --field --copies "
-        "--language-model --spans --candidates --labels --json --html --quiet"
+        "--spans --candidates --labels --json --html --quiet"
     )
 
     rules: ClassVar = """
@@ -68,9 +67,6 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     """The tokenizer of the run."""
     copies: int = option("--copies N", 1, min=1, panel=INPUT)
     """The --copies of the run."""
-    language_model: list[Path] | None = option("--language-model FILE", panel="Attacks")
-    """Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the context
-    attack and readability. Default: that of the bundled vocabulary."""
     spans: Path | None = option("--spans FILE", panel="Attacks")
     """Measure how much of these spans is read back, and how many persons are fully hidden."""
     candidates: Path | None = option("--candidates FILE", panel="Attacks")
@@ -135,7 +131,6 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
             sanitized=self.sanitized,
             inputs=self.inputs(self.original),
             tokenizer=tokenizer,
-            public=tuple(self.language_model or ()),
             spans=self.spans,
             labels=self.labels,
             copies=self.copies,

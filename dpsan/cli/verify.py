@@ -72,7 +72,7 @@ class Verify(JsonAndFile, Sanitizing):
         store = self.store()
         spec = self.spec()
         model = Sanitizer.from_spec(spec, store).language_model if spec.fluent else None
-        sanitizer = Sanitizer.from_spec(replace(spec, fluent=False, language_model=None), store)
+        sanitizer = Sanitizer.from_spec(replace(spec, fluent=False), store)
         path = self.certificate
         if path is not None:
             certificate_file.check_certificate(path, sanitizer, force=self.force)

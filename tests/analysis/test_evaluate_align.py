@@ -9,13 +9,16 @@ import pytest
 import read_back
 from hypothesis import given
 from hypothesis import strategies as st
-from support import cases, embed, make_embeddings, skip_without_extra
+from support import cases, embed, make_embeddings
 
 from dpsan import load_embeddings
+from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
+from dpsan.analysis.evaluate.page import shown
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
 from dpsan.analysis.evaluate.readability import readability
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
+from dpsan.analysis.pages.sections import page
 from dpsan.errors import InputError
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.symbols import Gap
@@ -255,39 +258,47 @@ def test_order_is_what_counts():
     assert worse.verdict == "no more readable than the original's words in random order"
 
 
-def test_table_json_and_page(dpsan, tmp_path):
-    """The mechanism need not be known; without public text there is a note instead."""
+def test_a_language_model_adds_readability_and_two_attackers(monkeypatch, tmp_path):
+    embeddings = read_back.small([1] * 9)
+    model = learn(LANGUAGE)
+    monkeypatch.setattr("dpsan.analysis.evaluate.model_for", lambda _: (model, ""))
+    krr = Sanitizer(mechanism="krr", epsilon=9.0, embeddings=embeddings, seed="x")
+    # What follows two words never does.
+    broken = "w0 w1 w5 w6 w2 w3 w7 w8 w4 w5 w0 w1"
+    texts = {"o.txt": LANGUAGE, "near.txt": krr.rewrite(LANGUAGE), "far.txt": [broken] * 180}
+    for name, lines in texts.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+
+    def judged(name, mechanism=None):
+        question = Question(tmp_path / "o.txt", tmp_path / name, mechanism=mechanism)
+        return evaluate(question, embeddings, krr.space)
+
+    far = judged("far.txt")
+    assert far.readability.verdict == "no more readable than the original's words in random order"
+    near = judged("near.txt", krr.mechanism)
+    found = near.as_json()
+    names = ["verbatim", "one-word", "context", "informed"]
+    assert [attack["attack"] for attack in found["attacks"]] == names
+    perplexity = found["readability"]["perplexity"]
+    assert perplexity["sanitized"] < perplexity["original_shuffled"]
+    assert found["readability"]["verdict"] is None
+    assert found["readability"]["public_words"] == sum(len(line.split()) for line in LANGUAGE)
+    assert "times the original&#x27;s" in page("", [shown(near)])
+
+
+def test_a_vocabulary_without_a_language_model_has_a_note(dpsan, tmp_path):
+    """The mechanism need not be known."""
     vectors = "".join(f"w{i} {i % 3} {i // 3} {i * i % 5}\n" for i in range(9))
     (tmp_path / "v.txt").write_text(vectors)
-    for name in ("public.txt", "o.txt"):
-        (tmp_path / name).write_text("\n".join(LANGUAGE) + "\n")
-    base = ("rewrite", "-q", "-E", "v.txt", "-m", "krr", "--seed", "x", "o.txt")
-    assert dpsan(*base, "-e", "9", "-o", "near.txt", cwd=tmp_path).returncode == 0
-    broken = "w0 w1 w5 w6 w2 w3 w7 w8 w4 w5 w0 w1\n"  # what follows two words never does
-    (tmp_path / "far.txt").write_text(broken * len(LANGUAGE))
+    (tmp_path / "o.txt").write_text("\n".join(LANGUAGE) + "\n")
 
     def run(*arguments):
-        done = dpsan("evaluate", "-E", "v.txt", *arguments, cwd=tmp_path)
-        skip_without_extra(done.stderr.decode())
-        assert done.returncode == 0, done.stderr.decode()
-        return done
+        return dpsan("evaluate", "-E", "v.txt", *arguments, cwd=tmp_path, status=0)
 
-    public = ("--language-model", "public.txt", "o.txt")
-    shown = run(*public, "far.txt").stdout.decode()
-    assert "perplexity" in shown
-    assert "no more readable than the original's words in random order" in shown
-    assert max(map(len, shown.splitlines())) <= 80
-    near = run(*public, "near.txt", "--json", "--html", "page.html", "--force")
-    found = json.loads(near.stdout)["readability"]
-    assert found["perplexity"]["sanitized"] < found["perplexity"]["original_shuffled"]
-    assert found["verdict"] is None
-    assert found["public_words"] == sum(len(line.split()) for line in LANGUAGE)
-    assert "times the original&#x27;s" in (tmp_path / "page.html").read_text()
-    without = run("o.txt", "far.txt")
+    without = run("o.txt", "o.txt")
     assert b"perplexity" not in without.stdout
-    note = b"no readability: this vocabulary has no language model (--language-model)"
-    assert note in without.stderr
-    known = run("-m", "krr", "-e", "9", "o.txt", "near.txt", "--json")
+    assert b"no readability: only the bundled vocabulary has a language model" in without.stderr
+    known = run("-m", "krr", "-e", "9", "o.txt", "o.txt", "--json")
     assert json.loads(known.stdout)["readability"] is None
     assert b"no attack that reads context" not in known.stderr  # --json has the notes
     assert "and no attack that reads context" in json.loads(known.stdout)["notes"][0]

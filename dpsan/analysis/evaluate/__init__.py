@@ -26,17 +26,16 @@ from dpsan.analysis.evaluate.attack import (
 )
 from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
-from dpsan.analysis.evaluate.readability import MODEL, Readability, language_model, readability
+from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.analysis.pages.sections import by_name
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError
-from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import check_outputs, cosines
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.ngrams import Ngrams, model_for
 from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
@@ -48,7 +47,6 @@ class Question:
 
     Args:
         mechanism: between the two, None if it is not known: then there are no attacks.
-        public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
         copies: versions of each record in the sanitized file, one after the other: attackers who
             know the mechanism get all.
@@ -61,7 +59,6 @@ class Question:
     inputs: Inputs = field(default_factory=Inputs)
     mechanism: Mechanism | None = None
     tokenizer: str = "unicode"
-    public: Sequence[Path] = ()
     spans: Path | None = None
     labels: str | None = None
     copies: int = 1
@@ -127,16 +124,10 @@ def check(question: Question) -> None:
     """Complain about what would fail late, before the long work.
 
     Raises:
-        InputError: a file of public text cannot be read.
         ExtraMissingError: a library is not installed.
     """
     if question.labels is not None and find_spec("sklearn") is None:
         raise ExtraMissingError("--labels", "evaluate")
-    for path in question.public:
-        if path.suffix == MODEL:
-            continue
-        if path.is_file() or not path.exists():  # a pipe can be read only once
-            next(blocks_of(path, lambda _: None), None)
 
 
 def evaluate(
@@ -177,8 +168,8 @@ def evaluate(
     judged = None
     if question.labels is not None:
         judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
-    report("the language model", 0.2)
-    model = language_model(question.public, embeddings, vocabulary)
+    report("readability", 0.2)
+    model, _ = model_for(embeddings) or (None, "")
     readable = None
     if model is not None:
         readable = readability(pairs.original, pairs.sanitized, vocabulary, model)
@@ -249,7 +240,7 @@ def _notes(
 ) -> tuple[str, ...]:
     unknown = question.mechanism is None
     also = "" if unknown else " and no attack that reads context"
-    unread = f"no readability{also}: this vocabulary has no language model (--language-model)"
+    unread = f"no readability{also}: only the bundled vocabulary has a language model"
     wrong = f"{impossible} words cannot be outputs of this mechanism"
     notes = {
         f"{pairs.unaligned} of {len(pairs.original)} texts could not be aligned and are left out "

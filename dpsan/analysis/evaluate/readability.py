@@ -5,7 +5,7 @@ model of public text.  All words that the vocabulary lacks are one symbol, which
 original.  The anchor is the original with the words of each text in random order: what has the
 right words and says nothing.
 
-The model is a file of one, public text, or that of the vocabulary.
+The model is that of the bundled vocabulary.
 """
 
 from __future__ import annotations
@@ -13,46 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.base import Embeddings, no_progress
-from dpsan.errors import refuse
-from dpsan.outcomes.language.kneser_ney import model_of
-from dpsan.outcomes.language.ngrams import Ngrams, model_for
+from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.outcomes.language.symbols import Gap, gap_kinds, symbols_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 
-MODEL: Final = ".npz"
-"""Suffix of a file that is a model, and no text."""
 _SHUFFLED: Final = 20_000
 """Words of the shuffled text at least: a short text is shuffled again and again."""
-
-
-def language_model(
-    paths: Sequence[Path], embeddings: Embeddings, vocabulary: Vocabulary
-) -> Ngrams | None:
-    """Return the model; None if there is no file and the vocabulary has none.
-
-    Args:
-        paths: one model, or public text.
-
-    Raises:
-        UsageError: a model among other files.
-        ModelError: the model cannot be used.
-        InputError: a text cannot be read, or is not UTF-8.
-    """
-    models = [path for path in paths if path.suffix == MODEL]
-    several = models and len(paths) > 1
-    refuse(several, "--language-model takes one model, or files of public text")
-    if paths and not models:
-        return model_of(paths, embeddings, vocabulary.tokenizer, no_progress)
-    model = model_for(embeddings, *models)
-    return model and model[0]
 
 
 @dataclass(frozen=True)
