@@ -49,11 +49,10 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
 
     everyday: ClassVar = (
         "--epsilon --mechanism --audit --embeddings --format --field --copies "
-        "--spans --candidates --labels --json --html --quiet"
+        "--spans --labels --json --html --quiet"
     )
 
     rules: ClassVar = """
-        --words needs --candidates
         --class needs --audit
         --audit excludes --copies, --epsilon, --param and --tokenizer
     """
@@ -69,10 +68,6 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     """The --copies of the run."""
     spans: Path | None = option("--spans FILE", panel="Attacks")
     """Measure how much of these spans is read back, and how many persons are fully hidden."""
-    candidates: Path | None = option("--candidates FILE", panel="Attacks")
-    """Texts of which the attacker knows that one is the original. Measure how often it is found."""
-    words: list[int] | None = option("--words N", min=1, panel="Attacks")
-    """With --candidates: also measure by the first N words. Repeatable."""
     labels: str | None = option("--labels COLUMN", panel="Utility")
     """Column of ORIGINAL with labels, such as topics or authors. Train a classifier on
     both versions, and test it on every fifth record."""
@@ -134,6 +129,4 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
             spans=self.spans,
             labels=self.labels,
             copies=self.copies,
-            candidates=self.candidates,
-            first_words=tuple(self.words or ()),
         )

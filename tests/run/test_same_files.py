@@ -65,7 +65,7 @@ READ_BY = {
     "restore": "file map_",
     "preview": "file embeddings",
     "report": "audits",
-    "evaluate": "original sanitized audit class_files public spans candidates embeddings",
+    "evaluate": "original sanitized audit class_files public spans embeddings",
     "estimate": "sanitized audit embeddings keep public",
     "explain": "embeddings public",
     "compare": "embeddings data",

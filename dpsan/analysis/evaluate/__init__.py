@@ -6,7 +6,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,6 @@ from dpsan.analysis.evaluate.attack import (
     recovered,
     strongest,
 )
-from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
@@ -33,7 +32,6 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import check_outputs, cosines
-from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
 from dpsan.space.arrays import unit_rows
@@ -50,8 +48,6 @@ class Question:
         spans: file of spans of personal data.
         copies: versions of each record in the sanitized file, one after the other: attackers who
             know the mechanism get all.
-        candidates: file of texts that a reader holds for possible originals.
-        first_words: linkage also by the first so many words.
     """
 
     original: Path
@@ -62,8 +58,6 @@ class Question:
     spans: Path | None = None
     labels: str | None = None
     copies: int = 1
-    candidates: Path | None = None
-    first_words: Sequence[int] = ()
     audited: bool = False
     """True if an audit says that the mechanism wrote the sanitized texts."""
     by_value: bool = False
@@ -94,8 +88,6 @@ class Evaluation:
     persons fully hidden by attack, where spans have a subject.
     """
     accuracy: Accuracy | None
-    linkage: Linkage | None
-    """None without candidates."""
     notes: tuple[str, ...]
 
     @property
@@ -162,9 +154,6 @@ def evaluate(
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         table = locate(question.spans, pairs, whole=inputs.max_records is None)
-    candidates = None
-    if question.candidates is not None:
-        candidates = read_candidates(question.candidates, inputs, vocabulary, pairs)
     judged = None
     if question.labels is not None:
         judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
@@ -175,12 +164,6 @@ def evaluate(
         readable = readability(pairs.original, pairs.sanitized, vocabulary, model)
     report("attacks on words", 0.4)
     made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model)
-    linked = None
-    if candidates is not None:
-        mechanism, first = question.mechanism, question.first_words
-        emissions = None if mechanism is None else Emissions(mechanism, space)
-        report("attacks on texts", 0.8)
-        linked = linkage(candidates, vocabulary, emissions, first)
     spans = None
     if table is not None:
         by_attack = {attack.attack: recovered(table, attack.right) for attack in made}
@@ -205,7 +188,6 @@ def evaluate(
         impossible_outputs=impossible,
         spans=spans,
         accuracy=judged,
-        linkage=linked,
         notes=_notes(question, pairs, impossible, model),
     )
 

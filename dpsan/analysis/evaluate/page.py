@@ -28,10 +28,8 @@ def shown(result: Evaluation) -> Shown:
     informed = [attack for attack in result.attacks if attack.attack == "informed"]
     # Apart: three do not fit a terminal.
     parts += [_attacks("read back", readers), _attacks("others known", informed)]
-    parts += [*_linkage(result), *_spans(result)]
-    return Shown(
-        _about(result), parts + _accuracy(result), _conclusion(result), warnings=result.notes
-    )
+    parts += [*_spans(result), *_accuracy(result)]
+    return Shown(_about(result), parts, _conclusion(result), warnings=result.notes)
 
 
 def _about(result: Evaluation) -> str:
@@ -99,17 +97,6 @@ def _spans(result: Evaluation) -> list[Section]:
     if persons := result.spans.get("persons"):
         out.append(_table("persons, by attack", {"fully hidden": persons}, of="persons"))
     return out
-
-
-def _linkage(result: Evaluation) -> list[Section]:
-    if result.linkage is None:
-        return []
-    rows: list[tuple[Cell, ...]] = []
-    for reader in result.linkage.readers:
-        extent = "all" if reader.words is None else f"first {reader.words}"
-        rows.append((reader.reader, extent, reader.candidates, reader.first.total, reader.first))
-    columns = ("original found by", "words", "among", "texts", "first")
-    return [Section(columns, rows, result.linkage.notes)]
 
 
 def _accuracy(result: Evaluation) -> list[Section]:
