@@ -21,10 +21,10 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "vocab"))
 
+from perplexity import perplexity
 from recipe.kneser_ney import model_of
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
-from dpsan.analysis.evaluate.readability import perplexity
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings, no_progress
 from dpsan.errors import DpsanError

@@ -5,6 +5,7 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
+import perplexity
 import pytest
 import read_back
 from hypothesis import given
@@ -16,7 +17,6 @@ from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
 from dpsan.analysis.evaluate.page import shown
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
-from dpsan.analysis.evaluate.readability import readability
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.analysis.pages.sections import page
 from dpsan.errors import InputError
@@ -218,7 +218,7 @@ def learn(lines):
 
 
 def judge(original, sanitized):
-    return readability(original, sanitized, VOCABULARY, learn(LANGUAGE))
+    return perplexity.readability(original, sanitized, VOCABULARY, learn(LANGUAGE))
 
 
 def log(model, *symbols):
@@ -235,7 +235,7 @@ def test_perplexity_by_hand():
     line, clause = n + Gap.LINE, n + Gap.CLAUSE
     steps = [(line, line, 0), (line, 0, 1), (1, clause, n), (n, line, 2)]
     logs = [log(model, *each) for each in steps]
-    found = readability(["W0 w1, unheard!", "w2"], ["", "..."], VOCABULARY, model)
+    found = perplexity.readability(["W0 w1, unheard!", "w2"], ["", "..."], VOCABULARY, model)
     assert found.original == pytest.approx(math.exp(-sum(logs) / 4), rel=1e-6)
     assert found.sanitized is None
     assert found.verdict is None
@@ -258,32 +258,29 @@ def test_order_is_what_counts():
     assert worse.verdict == "no more readable than the original's words in random order"
 
 
-def test_a_language_model_adds_readability_and_two_attackers(monkeypatch, tmp_path):
+def test_a_language_model_adds_two_attackers(monkeypatch, tmp_path):
     embeddings = read_back.small([1] * 9)
-    model = learn(LANGUAGE)
-    monkeypatch.setattr("dpsan.analysis.evaluate.model_for", lambda _: (model, ""))
+    monkeypatch.setattr("dpsan.analysis.evaluate.model_for", lambda _: (learn(LANGUAGE), ""))
     krr = Sanitizer(mechanism="krr", epsilon=9.0, embeddings=embeddings, seed="x")
-    # What follows two words never does.
-    broken = "w0 w1 w5 w6 w2 w3 w7 w8 w4 w5 w0 w1"
-    texts = {"o.txt": LANGUAGE, "near.txt": krr.rewrite(LANGUAGE), "far.txt": [broken] * 180}
-    for name, lines in texts.items():
+    for name, lines in {"o.txt": LANGUAGE, "near.txt": krr.rewrite(LANGUAGE)}.items():
         (tmp_path / name).write_text("\n".join(lines) + "\n")
-
-    def judged(name, mechanism=None):
-        question = Question(tmp_path / "o.txt", tmp_path / name, mechanism=mechanism)
-        return evaluate(question, embeddings, krr.space)
-
-    far = judged("far.txt")
-    assert far.readability.verdict == "no more readable than the original's words in random order"
-    near = judged("near.txt", krr.mechanism)
-    found = near.as_json()
+    question = Question(tmp_path / "o.txt", tmp_path / "near.txt", mechanism=krr.mechanism)
+    near = evaluate(question, embeddings, krr.space)
     names = ["verbatim", "one-word", "context", "informed"]
-    assert [attack["attack"] for attack in found["attacks"]] == names
-    perplexity = found["readability"]["perplexity"]
-    assert perplexity["sanitized"] < perplexity["original_shuffled"]
-    assert found["readability"]["verdict"] is None
-    assert found["readability"]["public_words"] == sum(len(line.split()) for line in LANGUAGE)
-    assert "times the original&#x27;s" in page("", [shown(near)])
+    assert [attack["attack"] for attack in near.as_json()["attacks"]] == names
+    assert "others known" in page("", [shown(near)])
+
+
+def test_the_study_of_perplexity(tmp_path, capsys):
+    """Of the bundled vocabulary: words in another order read worse."""
+    (tmp_path / "o.txt").write_text("she said that it was the end of the year\n" * 3)
+    (tmp_path / "s.txt").write_text("year the of end the was it that said she\n" * 3)
+    files = (tmp_path / "o.txt", tmp_path / "s.txt")
+    assert perplexity.main([*map(str, files)]) == 0
+    found = json.loads(capsys.readouterr().out)["perplexity"]
+    assert found["original"] < found["original_shuffled"]
+    assert found["original"] < found["sanitized"]
+    assert perplexity.main([str(tmp_path / "none.txt"), str(files[0])]) == 1
 
 
 def test_a_vocabulary_without_a_language_model_has_a_note(dpsan, tmp_path):
@@ -295,10 +292,7 @@ def test_a_vocabulary_without_a_language_model_has_a_note(dpsan, tmp_path):
     def run(*arguments):
         return dpsan("evaluate", "-E", "v.txt", *arguments, cwd=tmp_path, status=0)
 
-    without = run("o.txt", "o.txt")
-    assert b"perplexity" not in without.stdout
-    assert b"no readability: only the bundled vocabulary has a language model" in without.stderr
+    assert b"language model" not in run("o.txt", "o.txt").stderr
     known = run("-m", "krr", "-e", "9", "o.txt", "o.txt", "--json")
-    assert json.loads(known.stdout)["readability"] is None
     assert b"no attack that reads context" not in known.stderr  # --json has the notes
-    assert "and no attack that reads context" in json.loads(known.stdout)["notes"][0]
+    assert "no attack that reads context" in json.loads(known.stdout)["notes"][0]

@@ -114,7 +114,7 @@ def test_every_study_runs(study, rendered, folder, capsys, monkeypatch):
 
 def test_small_runs_are_those_of_all_studies():
     assert set(MORE) == set(ALL)
-    others = {"bilstm", "estimate", "fluent", "linkage", "papers", "speed"}
+    others = {"bilstm", "estimate", "fluent", "linkage", "papers", "perplexity", "speed"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*SCRIPTS, *others}
 
 

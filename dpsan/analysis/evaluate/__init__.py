@@ -25,7 +25,6 @@ from dpsan.analysis.evaluate.attack import (
     strongest,
 )
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
-from dpsan.analysis.evaluate.readability import Readability, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.analysis.pages.sections import by_name
 from dpsan.embeddings.base import Embeddings
@@ -78,8 +77,6 @@ class Evaluation:
     unchanged: dict[WordClass, Share]
     cosine: dict[str, float | None]
     """Mean cosine of word and output, and the number of words whose both are known."""
-    readability: Readability | None
-    """None without a language model."""
     attacks: tuple[Attack, ...]
     impossible_outputs: int
     """Output words that the mechanism cannot have given."""
@@ -157,12 +154,8 @@ def evaluate(
     judged = None
     if question.labels is not None:
         judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
-    report("readability", 0.2)
     model, _ = model_for(embeddings) or (None, "")
-    readable = None
-    if model is not None:
-        readable = readability(pairs.original, pairs.sanitized, vocabulary, model)
-    report("attacks on words", 0.4)
+    report("attacks on words", 0.2)
     made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model)
     spans = None
     if table is not None:
@@ -183,7 +176,6 @@ def evaluate(
         words=len(pairs.same),
         unchanged=made[0].success,  # reading the output as it stands
         cosine=_mean_cosine(pairs, space),
-        readability=readable,
         attacks=made,
         impossible_outputs=impossible,
         spans=spans,
@@ -221,8 +213,7 @@ def _notes(
     question: Question, pairs: Pairs, impossible: int, model: Ngrams | None
 ) -> tuple[str, ...]:
     unknown = question.mechanism is None
-    also = "" if unknown else " and no attack that reads context"
-    unread = f"no readability{also}: only the bundled vocabulary has a language model"
+    unread = "no attack that reads context: only the bundled vocabulary has a language model"
     wrong = f"{impossible} words cannot be outputs of this mechanism"
     notes = {
         f"{pairs.unaligned} of {len(pairs.original)} texts could not be aligned and are left out "
@@ -230,7 +221,7 @@ def _notes(
         "no attack but reading: the mechanism is not given (--epsilon or --audit)": unknown,
         f"{len(pairs.more) + 1} noisings: what was kept is judged by the first one; attackers who "
         "know the mechanism read all of them": pairs.more,
-        unread: model is None,
+        unread: model is None and not unknown,
         "numbers were drawn by value, which the attacks do not know: what they read back of "
         "numbers is less than others would": question.by_value,
         f"{wrong}: is it the one that was used, and the first file the original?": impossible,

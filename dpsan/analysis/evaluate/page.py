@@ -8,7 +8,6 @@ from typing import Any
 from dpsan.analysis.evaluate import Evaluation
 from dpsan.analysis.evaluate.accuracy import VERSIONS
 from dpsan.analysis.evaluate.attack import Attack
-from dpsan.analysis.evaluate.readability import Readability
 from dpsan.analysis.evaluate.vocabulary import WordClass
 from dpsan.analysis.pages.sections import Cell, Section, Shown, written
 from dpsan.outcomes.intervals import Share
@@ -22,7 +21,6 @@ def shown(result: Evaluation) -> Shown:
     parts = [
         _table("kept", {"unchanged": result.unchanged}),
         Section(("similarity", "value", "what it is"), [cosine]),
-        *([] if result.readability is None else [_readability(result.readability)]),
     ]
     readers = [attack for attack in result.attacks[1:] if attack.attack != "informed"]
     informed = [attack for attack in result.attacks if attack.attack == "informed"]
@@ -70,16 +68,6 @@ def _table(title: str, columns: Mapping[str, Mapping[Any, Share]], **more: Any) 
 def _attacks(title: str, attacks: Sequence[Attack]) -> Section:
     notes = [f"{attack.attack}: {attack.name}" for attack in attacks]
     return _table(title, {attack.attack: attack.success for attack in attacks}, notes=notes)
-
-
-def _readability(readable: Readability) -> Section:
-    rows: list[tuple[Cell, ...]] = []
-    for name, value, times in readable.rows:
-        whole = None if value is None else round(value)
-        rows.append((name, whole, None if times is None else round(times, 2)))
-    notes = [f"trigrams of {number(readable.public_words)} words of public text"]
-    notes += filter(None, [readable.verdict])
-    return Section(("readability", "perplexity", "times the original's"), rows, notes)
 
 
 def _spans(result: Evaluation) -> list[Section]:
