@@ -223,7 +223,6 @@ class Sanitizing(Vocabulary, Privacy):
     roles: str = setting("roles")
     classes: list[str] | None = setting("classes")
     fluent: bool = setting("fluent")
-    language_model: Path | None = setting("language_model")
     tokenizer: str = setting("tokenizer", checked=False)  # its values are checked later
     allow_unproved: bool = setting("allow_unproved")
 

@@ -61,7 +61,6 @@ class Sanitizer:
         classes: ``sensitive``: each group of these classes is one input of the mechanism, and a
             string of a kind (``contacts,ids``) becomes a made-up one.
         fluent: decode the drawn words by a public language model; the guarantee stays.
-        language_model: its file, for embeddings of one's own.
         vocab_size: use only the first so many words of the file.
         seed: repeatable output for tests; NOT PRIVATE.
         allow_unproved: accept a mechanism whose status is not PROVED.
@@ -91,7 +90,6 @@ class Sanitizer:
         roles: str = "on",
         classes: str | None = None,
         fluent: bool = False,
-        language_model: Path | str | None = None,
         seed: str | int | None = None,
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
