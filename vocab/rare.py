@@ -8,8 +8,8 @@ American, Australian and Canadian spelling) that no other list has and that are 
 all those of its sizes up to 60, and of its size 70 those of five letters and more that the rules
 for endings do not know anyway.  Words of health are left out, as they are drawn: those that
 WordNet knows as a state or a substance, and those with an ending of an illness, a procedure or
-a medicine.  With a capital a word passes everywhere only if it is a regular form of ordinary
-words; all others are drawn inside a sentence, as they may be names.
+a medicine.  With a capital a word passes only if it is a regular form of an ordinary word; of all
+others (*Redbud*, *Bakehouse*) the letters decide, as before, because they may be names.
 """
 
 from __future__ import annotations
@@ -97,14 +97,18 @@ def main() -> None:
     lexicon = Lexicon()
     sizes = scowl(archive(options.folder, WORDS))
     drawn = health(archive(options.folder, WORDNET))
-    heads: dict[str, list[str]] = {"plain": [], "plain surname? .": []}
+    heads: dict[str, list[str]] = {"plain": [], "plain . .": []}
     for word in sorted({*sizes} - listed):
         small, title = (lexicon.unlisted(word, caps) for caps in (LOWER, TITLE))
         state = drawn & {word, word[:-1], word[:-2], f"{word[:-3]}y", f"{word[:-2]}is"}
         long = len(word) >= _LONG and small in ("unknown", "cons")
         if not state and small not in _HEALTHY and (sizes[word] <= _COMMON or long):
             regular = sizes[word] <= _COMMON and title in ("derived", "plain")
-            heads["plain" if regular else "plain surname? ."].append(word)
+            joined = any(
+                word[:at] in lexicon.compound and word[at:].rstrip("s") in lexicon.compound
+                for at in range(3, len(word) - 2)
+            )
+            heads["plain" if regular and not joined else "plain . ."].append(word)
     notes = fill(_NOTE, 98, initial_indent="# ", subsequent_indent="# ")
     blocks = (
         f"[{head}]\n{fill(' '.join(words), 100, break_long_words=False)}\n"
