@@ -158,7 +158,7 @@ class Draws:
                 article = article.upper() if loud else article.capitalize()
             articles.append(article)
         share = float(slots.chance.take(slots.of_row).sum())
-        plans = [slots.plans[at] for at in np.unique(slots.pool[new]).tolist()]
+        plans = map(slots.plans.__getitem__, {*slots.pool[new].tolist()})
         forms = [plan.sizes[0] for plan in plans if plan.table < 0 and plan.chance]
         return Outputs(tokens, articles, share, min(forms, default=0), reused)
 

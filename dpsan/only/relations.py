@@ -49,8 +49,7 @@ class State:
     @cached_property
     def word(self) -> Flags:
         """Tokens that are words."""
-        words: Flags = (self.view.form < 0) & ~self.view.edge
-        return words
+        return np.asarray((self.view.form < 0) & ~self.view.edge)
 
     @cached_property
     def capital(self) -> Flags:
@@ -166,14 +165,12 @@ def sentence_start(state: State) -> Flags:
     dot = among(view.gap, [G["stop"], G["dot"]])
     listed = among(view.label, [view.labels.index(name) for name in ("int1", "int2", "bit")])
     listed = behind(line_start(state) & listed) & (view.gap == G["other"])  # 3) New member
-    starts: Flags = start | (dot & ~short) | listed
-    return starts
+    return np.asarray(start | (dot & ~short) | listed)
 
 
 def line_start(state: State) -> Flags:
     """First tokens of lines."""
-    starts: Flags = (state.view.gap == G["line"]) | state.opening
-    return starts
+    return np.asarray((state.view.gap == G["line"]) | state.opening)
 
 
 def any_in_run(run: Ints, places: NDArray[np.intp], at: NDArray[np.intp]) -> Flags:
@@ -201,16 +198,6 @@ def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flag
     return hit.take(state.view.equal.take(at)) & state.capital.take(at)
 
 
-def name_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
-    """Words with a capital that are drawn as a name at another place of the unit."""
-    return elsewhere(state, NAMES, at)
-
-
-def place_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
-    """Words with a capital that are drawn as a city of the world at another place of the unit."""
-    return elsewhere(state, ["city"], at)
-
-
 def clinical(state: State) -> Flags:
     """Units with four words of health or more, at least one of fifty."""
     count = state.unit.having(state.words("clinical"))
@@ -231,6 +218,8 @@ def foreign(state: State) -> Flags:
     places, english = state.words("foreign"), state.view.label == state.view.labels.index("func")
     count = state.unit.having(places)
     units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
+    if not units.any():
+        return units
     sentence = Groups(np.cumsum(sentence_start(state) | state.view.edge))
     return units & sentence.tokens(sentence.having(places) >= sentence.counts(english))
 
@@ -251,8 +240,7 @@ def repeated_mark(state: State) -> Flags:
     mark = line_start(state) & (view.label == view.labels.index("letter"))
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal.compress(mark), minlength=len(mark))
-    marks: Flags = mark & (count > 1).take(view.equal)
-    return marks
+    return np.asarray(mark & (count > 1).take(view.equal))
 
 
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {
@@ -276,8 +264,8 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "inrun": beside_drawn,
     "byname": beside_name,
-    "again": name_elsewhere,
-    "placed": place_elsewhere,
+    "again": lambda state, at: elsewhere(state, NAMES, at),
+    "placed": lambda state, at: elsewhere(state, ["city"], at),
     "shire": lambda state, at: elsewhere(state, ["city_co"], at),
 }
 """Relations that read what is drawn: of some tokens."""

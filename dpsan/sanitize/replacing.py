@@ -249,11 +249,11 @@ class OnlyRewriter:
                 positions = [stream_position(plan.pool) for plan in slots.plans]
                 pairs = zip(slots.key[new].tolist(), slots.pool[new].tolist(), strict=True)
                 return streams_by_word(key, [], [(word, positions[pool]) for word, pool in pairs])
-            used, counts = np.unique(decision.unit[slots.row[new]], return_counts=True)
-            numbers = [units[at].number for at in used.tolist()]
+            counts = np.bincount(decision.unit[slots.row[new]])
+            numbers = [units[at].number for at in counts.nonzero()[0].tolist()]
             # Several units are new, with one block each.
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
-            return streams_for(key, numbers, counts.tolist(), before=before)
+            return streams_for(key, numbers, counts[counts > 0].tolist(), before=before)
 
         texts = done.texts
         charged = [0] * texts

@@ -102,7 +102,7 @@ def test_mode_evidence_and_deviations_are_those_of_the_formulas(channel):
     gain = prior @ table @ np.linalg.inv(predicted) @ table.T @ prior
     rows = [np.array(LIST), np.array([3])]
     lists = as_lists(rows, size).toarray()
-    count, deviation = fit.of_lists(as_lists(rows, size))
+    count, deviation = fit.of_lists(as_lists(rows, size), fit.factor())
     np.testing.assert_allclose(deviation**2, np.diag(lists.T @ (prior - gain) @ lists), rtol=1e-6)
     given = fit.rates * (table @ (counts / fit.mean))
     np.testing.assert_allclose(count, lists.T @ given)
@@ -124,7 +124,8 @@ def test_a_list_may_change_as_a_whole(channel):
     inverse = np.linalg.inv(np.diag(fit.mean) + table.T @ slopes @ slopes.T @ table)
     gain = prior @ table @ inverse @ table.T @ prior
     lists = as_lists([np.array(LIST)], N + 1)
-    alone, (count, deviation) = fit.of_lists(lists), replace(fit, scales=SHARED).of_lists(lists)
+    fits = fit, replace(fit, scales=SHARED)
+    alone, (count, deviation) = (each.of_lists(lists, each.factor()) for each in fits)
     assert deviation[0] ** 2 == pytest.approx((prior - gain)[np.ix_(LIST, LIST)].sum())
     assert deviation > alone[1]
     # The score of the deviation, and how far all rates follow it: without it in the prior.
