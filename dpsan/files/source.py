@@ -60,7 +60,7 @@ _TEXT: Final = "text comes from standard input: echo TEXT | dpsan rewrite ..."
 _NO_PATHS: Final = (
     (r"https?:/", "dpsan reads nothing from a network: curl URL | dpsan rewrite ..."),
     (r"file:/", "leave out file://"),
-    (r"[A-Za-z]:", "here drive C: is below /mnt/c"),
+    (r"[A-Za-z]:", "in WSL drive C: is below /mnt/c"),
     (r".*[*?][^/]*$", "the pattern matches no file"),
 )
 """Names that are none of files here, and what to type instead."""
