@@ -135,7 +135,7 @@ class Rows:
             at = end + 1
         if raw[end:] not in (b"", b"\r"):
             what = f"column {len(self._cells)}: text behind a closing quote"
-            hint = named_otherwise("csv", self._source.name)
+            hint = named_otherwise("csv tsv", self._source.name)
             raise InputError(self._source.name, what, hint, line=line)
         return Row(self._first, self._cells, raw[end:] + ending, owes)
 
@@ -277,7 +277,8 @@ class _Table:
 
     def _there(self, first: Row) -> str:
         """Return a hint; never the cells: they are data where somebody forgot --no-header."""
-        if hint := other_delimiter(first.cells, self.delimiter):
+        named = named_otherwise("csv tsv text", self._source.name)
+        if hint := other_delimiter(first.cells, self.delimiter) or named:
             return hint
         how = "choose by number, such as -k 1"
         if self._options.header:

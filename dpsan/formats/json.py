@@ -275,11 +275,14 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
         array = line == 1 and raw.lstrip().startswith(b"[")
         other = named_otherwise("jsonl", source.name)
         hint = "one JSON array? -f json reads it" if array else other
+        if line == 1 and raw.strip() == b"{":
+            hint = "records of several lines? -f json reads them"
         position = reader.positions.top
         try:
             taken = reader.record(line, raw, ending, position, hint)
         except MalformedError as error:
             what = f"invalid JSON at byte {error.at + 1}"
+            hint = hint or "--bad-records FILE takes such records out"
             problem = InputError(source.name, what, hint, line=line)
         except InputError as error:
             problem = error

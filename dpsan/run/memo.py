@@ -73,8 +73,7 @@ class Memo(MemoFile):
     """
 
     def __init__(self, directory: Path | str, sanitizer: Sanitizer) -> None:
-        if sanitizer.seeded:
-            raise UsageError("a memo excludes a seed: its contents must stay private")
+        refuse(sanitizer.seeded, "a memo excludes a seed: its contents must stay private")
         unit = sanitizer.spec.consistent
         of_record = sanitizer.spec.only and unit is Unit.RECORD
         if unit is not None and unit is not Unit.UNIT and not of_record:

@@ -232,9 +232,13 @@ class Settings:
         """Return the kind of mechanism.  Raises UsageError for values outside their domains, and
         for settings that exclude or need each other.
         """
+        from dpsan.embeddings.word_lists import FIELD_CLASSES, PRESETS
         from dpsan.mechanisms.registry import check_base, mechanism_class
 
-        kind = mechanism_class(self.mechanism, self.own_sha256)
+        name = self.mechanism
+        hint = Hint(f"only={name!r}", f"--only {name}")
+        refuse(name in FIELD_CLASSES or name in PRESETS, f"{name!r} names classes of words", hint)
+        kind = mechanism_class(name, self.own_sha256)
         self.check_values()
         several = not all(is_token(word, self.tokenizer) for word in self.keep)
         refuse(several, f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)

@@ -405,7 +405,7 @@ def test_another_vocabulary_than_the_runs_is_refused(run, folder_of_run):
 
 @cases(
     "options told",
-    ("-e 8 A.txt", "give --list or --top"),
+    ("-e 8 A.txt", "--list or --top is required"),
     ("-e 8 --list word1 A.txt", "--list must be NAME=WORD,WORD, each NAME once"),
     ("-e 8 --list a=word1 --list a=word2 A.txt", "--list must be NAME=WORD,WORD, each"),
     ("-e 8 --list a=word1,nowhere A.txt", "list a: not in the vocabulary: nowhere"),
