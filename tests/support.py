@@ -41,11 +41,6 @@ from dpsan.text import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
-SHARED_PARTS = (
-    (loading, "load_bundled"),
-    (rewriting, "bundled_capitals"),
-    (replacing, "Lexicon"),
-)
 ALPHA = 1e-9
 """Significance of statistical tests: a sound program fails one in 10^9 runs per test."""
 
@@ -55,7 +50,8 @@ def share_vocabulary() -> None:
 
     Their readers have tests of their own.
     """
-    for home, name in SHARED_PARTS:
+    read = (loading, "load_bundled"), (rewriting, "bundled_capitals"), (replacing, "Lexicon")
+    for home, name in read:
         setattr(home, name, cache(getattr(home, name)))
     compiled = cache(Rules)
 
