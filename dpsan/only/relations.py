@@ -5,6 +5,7 @@ A relation reads the arrays of the view and what is drawn so far, never a text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,10 +14,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.marks import DIGIT, FIVE
 from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
+_DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
+_DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
+"""Forms of times with a dot: clocks, and numbers that may be times."""
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -112,6 +117,10 @@ class Groups:
     def having(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return how many of some tokens each group has."""
         return np.bincount(self._of.take(places), minlength=len(self._first))
+
+    def of(self, at: NDArray[np.intp]) -> NDArray[np.integer]:
+        """Return the groups of some tokens."""
+        return self._of.take(at)
 
     def tokens(self, groups: Flags) -> Flags:
         """Return what is said of each group for each of its tokens."""
@@ -223,6 +232,16 @@ def about(subject: str, *others: str) -> Callable[[State], Flags]:
     return related
 
 
+def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
+    """Numbers that may be times with a dot, in texts where others are: 8.05 beside 7.25am."""
+    view = state.view
+    dotted = np.array([_DOTTED.search(form) is not None for form in view.forms] + [False])
+    forms = np.array([_DOT_CLOCK.fullmatch(form) is not None for form in view.forms] + [False])
+    clocks = (view.label == view.labels.index("clock")) & dotted[view.form]
+    times = np.append(state.drawn(["dotclock"]), clocks.nonzero()[0])
+    return forms[view.form[at]] & (state.text.having(times) > 0).take(state.text.of(at))
+
+
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
@@ -256,5 +275,6 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "byname": beside_name,
     "again": name_elsewhere,
     "placed": place_elsewhere,
+    "dottime": dotted_time,
 }
 """Relations that read what is drawn: of some tokens."""
