@@ -232,7 +232,8 @@ def _weekdays(
     """Return the rows of the weekdays before a date, or behind it, with those of the date.
 
     A date without a month has the first one of its text, one without a year the next one there, the
-    one just before it, the latest one of the text so far, or the first one of the unit.
+    one just before it, the first one of its text in the class of the latest so far, or the first
+    one of the unit.
     """
     at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
     if not len(at):
@@ -252,6 +253,9 @@ def _weekdays(
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
     years = [near for near, part in of.items() if part > 2]
     first_year = {int(view.unit[near]): int(row[near]) for near in reversed(years)}
+    classes = {near: view.forms[view.form[near]][:1] for near in years if view.form[near] >= 0}
+    years = [*classes]
+    first_of = {(int(view.text[near]), classes[near]): near for near in reversed(years)}
     latest: dict[int, int] = {}
     for last_one, near in zip([-1, *years], years, strict=False):
         far = latest.get(last_one, near)
@@ -263,7 +267,8 @@ def _weekdays(
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
         year = [near for near in pair if view.text[near] == text and abs(token - near) < NEAR]
-        year += [latest[near] for near in pair[-1:] if behind and view.text[near] == text]
+        if behind and view.text[pair[-1]] == text:
+            year.append(first_of[text, classes[latest[pair[-1]]]])
         year = [int(row[near]) for near in year]
         date = [-1, first.get((text, 2), -1), *year, first_year.get(int(view.unit[token]), -1)][:3]
         for near in range(token + step, token + 6 * step, step):

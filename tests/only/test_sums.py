@@ -192,3 +192,10 @@ def test_a_weekday_is_that_of_the_date_before_it_and_not_of_a_year_of_birth():
         year, last = int(re.findall(r"\d{4}", out)[1]), out.split()[-1].strip(".")
         month, day = map(int, last.split("/"))
         assert out.split()[-2] == day_name[date(year, month, day).weekday()]
+    for out in drawn(
+        "12 May 2025\nShe is to begin her work at our office on 2 May 2026 if you sign "
+        "this page and return the copy of it to us all by Friday 19 May."
+    ):
+        year, weekday, day, month = re.search(r"(\d{4})\n.* (\w+day) (\d+) (\w+)\.", out).groups()
+        told = date(int(year), [*month_name].index(month), int(day)).weekday()
+        assert day_name[told] == weekday
