@@ -110,8 +110,10 @@ def write_addresses(
         if NAME not in text:
             used[unit].add(text)
     addressed = np.array([NAME in plan.pool[2] for plan in slots.plans])[slots.pool[new]]
-    people = _People(slots, decision, plans) if addressed.any() else None
-    for at in new[addressed].tolist() if people else ():
+    if not addressed.any():
+        return
+    people = _People(slots, decision, plans)
+    for at in new[addressed].tolist():
         unit, text = int(slots.unit[at]), slots.texts[slots.number[at]]
         parts = [*chain.from_iterable(decision.locals[int(slots.row[at])])]
         keys = [part for part in parts if not isinstance(part, str)]

@@ -120,7 +120,7 @@ class Groups:
 
     def of(self, at: NDArray[np.intp]) -> NDArray[np.integer]:
         """Return the groups of some tokens."""
-        return self._of.take(at)
+        return np.asarray(self._of[at])
 
     def tokens(self, groups: Flags) -> Flags:
         """Return what is said of each group for each of its tokens."""

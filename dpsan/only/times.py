@@ -37,15 +37,18 @@ def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
     for unit, text, slot in zip(*columns, strict=True):
         members[unit, text].append(slot)
     for of_text in members.values():
-        forms = [slots.plans[pool].pool[:2] for pool in slots.pool[of_text].tolist()]
+        pools = [slots.plans[pool].pool for pool in slots.pool[of_text].tolist()]
+        forms = [(group, form) for group, form, _ in pools]
         if len({*forms}) < 2:
             continue  # those of one form are in order
         rows = [row for row in zip(of_text, forms, strict=True) if _times(*row[1])[0]]
         rows.sort(key=lambda row: int(order[row[0]]))
-        lists = [_times(*form) for _, form in rows]
+        lists = [_times(group, form) for _, (group, form) in rows]
         ahead = [slot for slot, _ in rows]
         texts = [slots.texts[number] for number in slots.number[ahead].tolist()]
-        drawn = [_minute(*form, text) for (_, form), text in zip(rows, texts, strict=True)]
+        drawn = [
+            _minute(group, form, text) for (_, (group, form)), text in zip(rows, texts, strict=True)
+        ]
         ranks = order[ahead].tolist()
         for slot, text in _moved(lists, drawn, ranks):
             slots.texts[slots.number[ahead[slot]]] = text
