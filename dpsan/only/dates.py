@@ -198,9 +198,13 @@ def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
     """
     first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
     number, of_year = second or first, first if second else moment(month, day_first=False) + 1
-    whole = int(re.sub(r"\D", "", year) or NOW)
-    whole += (whole < 100) * (2000 if 2000 + whole <= NOW else 1900)
+    whole = full_year(int(re.sub(r"\D", "", year) or NOW))
     return int(date(whole, of_year, 1).weekday() + number - 1) % 7
+
+
+def full_year(year: int) -> int:
+    """Return a year that may have two digits with four."""
+    return year + (year < 100) * (2000 if 2000 + year <= NOW else 1900)
 
 
 def _afternoon(text: str, hour: int) -> int:
@@ -238,6 +242,11 @@ def earlier(
     day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
     rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
     values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
+    of_years = sort[at] == SORTS["year"]
+    values = [
+        full_year(value // _LIMIT**3) if of_year else value
+        for value, of_year in zip(values, of_years.tolist(), strict=True)
+    ]
     result = np.zeros(len(sort), np.int32)
     result[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
     return result

@@ -51,6 +51,13 @@ MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"
 YEARS: Final = frozenset(("year", "shortyear"))
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
+ONE_SORT: Final = (
+    ("month3", "month"),
+    ("day3", "day"),
+    ("workday3", "workday"),
+    ("dotclock", "clock"),
+)
+"""Groups that are in one order with another one."""
 PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
 HANDLE, LOGIN = "handle", "login"
@@ -159,8 +166,8 @@ def decide(
                 local[int(row[token])] = read
     key_of_row = first[key[at]]
     order, of_sort = np.zeros(len(at), np.int32), group[at]
-    for short, whole in (("month3", "month"), ("day3", "day"), ("workday3", "workday")):
-        of_sort = np.where(of_sort == rules.group(short), rules.group(whole), of_sort)
+    for form_of, sort in ONE_SORT:
+        of_sort = np.where(of_sort == rules.group(form_of), rules.group(sort), of_sort)
     for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
@@ -223,10 +230,11 @@ def _sums(
 def _weekdays(
     view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of the weekdays that stand before a date, with those of the date.
+    """Return the rows of the weekdays before a date, or behind it, with those of the date.
 
     A date without a month has the first one of its text, one without a year the next one there, the
-    one just before it, or the first one of the unit.
+    one just before it, the first one of its text in the class of the latest so far, or the first
+    one of the unit.
     """
     at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
     if not len(at):
@@ -236,23 +244,35 @@ def _weekdays(
         part_of[rules.codes(names)] = part
     function = view.labels.index("func")
     ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
-    at = at[part_of[group.take(ahead, mode="clip")] > 0]
+    before = part_of[group.take(ahead, mode="clip")] > 0
+    last = (part_of[group[at - 1]] > 0) & among(view.gap[at], [GAP["open"], GAP["comma"]])
+    steps = np.where(before, 1, -1)[before | last].tolist()  # 21.11.2025 (Friday)
+    at = at[before | last]
     dated = part_of.take(group).nonzero()[0]
     dated = dated[np.isin(view.unit[dated], view.unit[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
     years = [near for near, part in of.items() if part > 2]
     first_year = {int(view.unit[near]): int(row[near]) for near in reversed(years)}
+    classes = {near: view.forms[view.form[near]][:1] for near in years if view.form[near] >= 0}
+    years = [*classes]
+    first_of = {(int(view.text[near]), classes[near]): near for near in reversed(years)}
+    latest: dict[int, int] = {}
+    for last_one, near in zip([-1, *years], years, strict=False):
+        far = latest.get(last_one, near)
+        later = view.text[far] != view.text[near] or view.order[far] <= view.order[near]
+        latest[near] = near if later else far  # no year of birth
     out = []
-    for token in at.tolist():
+    for step, token in zip(steps, at.tolist(), strict=True):
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        year = [
-            int(row[near]) for near in pair if view.text[near] == text and abs(token - near) < NEAR
-        ]
+        year = [near for near in pair if view.text[near] == text and abs(token - near) < NEAR]
+        if behind and view.text[pair[-1]] == text:
+            year.append(first_of[text, classes[latest[pair[-1]]]])
+        year = [int(row[near]) for near in year]
         date = [-1, first.get((text, 2), -1), *year, first_year.get(int(view.unit[token]), -1)][:3]
-        for near in range(token + 1, token + 6):
+        for near in range(token + step, token + 6 * step, step):
             part = of.get(near, 0)
             if part in open_parts:
                 date[part - 1] = int(row[near])

@@ -36,7 +36,9 @@ from dpsan.only.slots import (
     unit_number,
     unit_of,
 )
+from dpsan.only.sums import AFTER
 from dpsan.only.templates import finished, string
+from dpsan.only.times import keep_times
 from dpsan.only.view import LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
@@ -55,6 +57,8 @@ class Outputs(NamedTuple):
     """New replacements that another word of their unit has too."""
 
 
+ONE_DATE: Final = frozenset(("daymonth", "year"))
+"""Groups of which equal dates of a text stay equal in all forms."""
 _NATIONS: Final = {"nat": "nation", "natlang": "nation", "natpl": "nationpl"}
 """Lists in which a word for a nation has the number of its country."""
 Source = Callable[[Slots, NDArray[np.intp]], Streams]
@@ -138,8 +142,11 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
+                keep_times(slots, new, decision.order[slots.row])
+                tables = [*self.plans.words.values()]
+                settle(slots, [row for row in decision.sums if row.kind == AFTER], tables)
                 name_days(slots, decision.weekdays, self.plans.words)
-                settle(slots, decision.sums, [*self.plans.words.values()])
+                settle(slots, [row for row in decision.sums if row.kind != AFTER], tables)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:
@@ -290,6 +297,7 @@ class Draws:
             cast(Walk, permutations[at]).begin(number[at])
             number[at] = 0
         months: dict[int, str] = {}
+        dates: dict[tuple[Pool, int, int], int] = {}
         for at in sorted(permutations, key=turns.__getitem__):
             permutation, group = permutations[at], slots.plans[slots.pool[at]].pool[0]
             words = self.plans.words[group] if group in ("month", "month3") else ()
@@ -297,7 +305,12 @@ class Draws:
             homes = self._homelands.get(lists[slots.table[leader]]) if leader >= 0 else None
             wanted = homes[number[leader]] if homes else -1
             same = [place for place, word in enumerate(words) if word[:3] == months.get(turns[at])]
-            number[at] = same[0] if same else permutation.take(number[at], wanted)
+            date = slots.plans[slots.pool[at]].home, permutation.size, turns[at]
+            if group in ONE_DATE and date in dates:
+                number[at] = dates[date]  # 2025-01-22 is 22/01/2025, and '25 is 2025
+            else:
+                number[at] = same[0] if same else permutation.take(number[at], wanted)
+            dates[date] = number[at]
             slots.taken[at] = number[at]
             if words:
                 months[turns[at]] = words[number[at]][:3]  # Oct is October

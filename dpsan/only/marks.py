@@ -14,6 +14,8 @@ FIVE: Final = "\x12"
 """The last digit, 0 or 5, of a number that may be a time with a dot."""
 SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
 """First two digits of numbers of two or three digits, by the mark of the first in a form."""
+NEXT: Final = "n"
+"""A digit of a second year that is the next one: 2025-26."""
 SIZED: Final = frozenset(
     ("int", "number", "percent", "quantity", "age", "money", "dotclock", "lettered")
 )

@@ -14,12 +14,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.marks import DIGIT, NIL, SIZES, ZERO
+from dpsan.only.marks import DIGIT, FIVE, NIL, SIZES, ZERO
 from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
 DIGITS: Final = re.compile(f"[{DIGIT}{ZERO}{NIL}{''.join(SIZES)}]")
+_DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
+_DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
+"""Forms of times with a dot: clocks, and numbers that may be times."""
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -134,6 +137,10 @@ class Groups:
         """Return how many of some tokens each group has."""
         return np.bincount(self._of.take(places), minlength=len(self._first))
 
+    def of(self, at: NDArray[np.intp]) -> NDArray[np.integer]:
+        """Return the groups of some tokens."""
+        return np.asarray(self._of[at])
+
     def tokens(self, groups: Flags) -> Flags:
         """Return what is said of each group for each of its tokens."""
         return np.asarray(groups[self._of])
@@ -234,6 +241,16 @@ def about(subject: str, *others: str) -> Callable[[State], Flags]:
     return related
 
 
+def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
+    """Numbers that may be times with a dot, in texts where others are: 8.05 beside 7.25am."""
+    view = state.view
+    dotted = np.array([_DOTTED.search(form) is not None for form in view.forms] + [False])
+    forms = np.array([_DOT_CLOCK.fullmatch(form) is not None for form in view.forms] + [False])
+    clocks = (view.label == view.labels.index("clock")) & dotted[view.form]
+    times = np.append(state.drawn(["dotclock"]), clocks.nonzero()[0])
+    return forms[view.form[at]] & (state.text.having(times) > 0).take(state.text.of(at))
+
+
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
@@ -267,5 +284,6 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "again": lambda state, at: elsewhere(state, NAMES, at),
     "placed": lambda state, at: elsewhere(state, ["city"], at),
     "shire": lambda state, at: elsewhere(state, ["city_co"], at),
+    "dottime": dotted_time,
 }
 """Relations that read what is drawn: of some tokens."""

@@ -20,6 +20,7 @@ from dpsan.only.marks import (
     HEX,
     LARGE,
     LARGE_HEX,
+    NEXT,
     NIL,
     PADDED,
     RANGES,
@@ -231,7 +232,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "iban":  # check digits of none are 00 or 01 (ISO 13616)
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
-        return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
+        last = 1 if form.endswith(NEXT) else 6
+        return [(*YEARS[form[0]], 0), form[1], (1, last, len(form) - 2)]
     if group == "dotclock":
         if form[-3:-1] != f".{DIGIT}" or len(form) > 5:  # bought at 1,204.55
             return template("number", form)

@@ -374,6 +374,13 @@ VALUES = [
         "at (12|[1-5])am, [6-9]:[0-5][05], [1-5]:[0-5][05] and 1[2-7]:[0-5][05]",
     ),
     ("at half past ten", "at half past (one|two|three|four|five|six|seven|eight|nine)"),
+    ("The shift starts at ten.", "The shift starts at (two|three|four|five|six|seven|eight|nine)."),
+    ("Be here 11.15 sharp, it is 11.10 now.", r"Be .* 1\d\.\d[05] sharp, it is 1\d\.\d[05] now\."),
+    ("Our calls to /v2/shops return 429 on Postgres 14.", "Our .* return 429 on Postgres 14."),
+    (
+        "Asthma, gout, angina and eczema on 02/09/2025 1415. Dr Case phoned 1120, first dose 1400.",
+        r".* [12]\d[0-5]\d\. Dr \w+ phoned [12]\d[0-5]\d, first dose [12]\d[0-5]\d\.",
+    ),
     ("revert 3fa9c1e", "revert [0-9a-f]{7}"),
     ("on 14.05.24 and 3.4.98", r"on \d+\.\d+\.([01]\d|2[0-6]) and \d+\.\d+\.[5-9]\d"),
     (
