@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from functools import lru_cache
 from itertools import pairwise
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -50,15 +51,19 @@ def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             _minute(group, form, text) for (_, (group, form)), text in zip(rows, texts, strict=True)
         ]
         ranks = order[ahead].tolist()
-        for slot, text in _moved(lists, drawn, ranks):
+        of_all = float(slots.chance[ahead].sum())
+        for slot, text, likelier in _moved(lists, drawn, ranks):
             slots.texts[slots.number[ahead[slot]]] = text
-            slots.chance[ahead[slot]] = min(float(slots.chance[ahead].sum()), 1.0)
+            slots.chance[ahead[slot]] = min(likelier * of_all, 1.0)
 
 
 def _moved(
     lists: list[tuple[list[int], list[str]]], drawn: list[int], ranks: list[int]
-) -> list[tuple[int, str]]:
-    """Return which times move, and to which, so that each is behind the one before it.
+) -> list[tuple[int, str, float]]:
+    """Return which times move, to which, so that each is behind the one before it, and a factor.
+
+    A time to which others move is at most as likely as the factor times all chances: as many drawn
+    times end there as the gaps of the forms hold minutes, and any number at the latest time.
 
     Args:
         lists: the minutes of the times of the form of each, ascending, and these times.
@@ -75,13 +80,15 @@ def _moved(
             return []  # there is no room
         latest, last = minutes[place], rank
         bounds.append(latest)
-    out, before, last = [], -1, -1
+    out, before, last, room = [], -1, -1, 0
     for at, (minutes, texts) in enumerate(lists):
+        room += max((other - first for first, other in pairwise(minutes)), default=DAY)
         value = min(drawn[at], bounds[-1 - at])
         if value < before + (ranks[at] != last):
             value = minutes[bisect_right(minutes, before - (ranks[at] == last))]
         if value != drawn[at]:
-            out.append((at, texts[minutes.index(value)]))
+            likelier = inf if value == bounds[-1 - at] else room
+            out.append((at, texts[minutes.index(value)], likelier))
         before, last = value, ranks[at]
     return out
 
