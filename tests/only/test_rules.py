@@ -63,6 +63,8 @@ CASES = [
     ("I met June Carter here.", "June Carter"),
     ("May Ashworth came.", "May Ashworth"),
     ("\"No\", said King.", "King"),
+    ("Gulf Bend Fasteners, our supplier", "Gulf Bend Fasteners"),
+    ("The movers came, fasteners too.", ""),
     (
         "Her son Justice lives at Flat 2, The Old Brewery, Cask Lane, Hove.",
         "Justice Flat 2 Brewery Cask Lane Hove",
