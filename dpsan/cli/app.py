@@ -163,7 +163,9 @@ def run() -> int:
         if mistyped and text.endswith("not a number"):
             text += f" ({mistyped})"
         text = _place(text) + text
-        say(text if "Did you mean" in text else text + _hint(error))
+        what, _, near = text.partition(". Did you mean")
+        known = "".join(sys.argv[1:2]).lower() in DROPPED
+        say(text if near and not known else what + _hint(error))
         return int(getattr(error, "exit_code", 2))
     except DpsanError as error:
         error.message = _place(error.message) + error.message

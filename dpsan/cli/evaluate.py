@@ -45,6 +45,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     Examples:
         dpsan evaluate -e 8 letter.txt safe.txt
         dpsan evaluate --audit audit.jsonl -k body tickets.csv safe.csv
+        dpsan evaluate -e 8 -k body --labels queue tickets.csv safe.csv
     """
 
     everyday: ClassVar = (

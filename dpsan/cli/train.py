@@ -18,6 +18,7 @@ class Train(JsonAndFile, Quiet):
     Examples:
         dpsan train wikipedia-de.txt.gz -o german.npz
         dpsan train --words 20000 -j 2 public.txt -o own.npz
+        dpsan train reports/*.txt -o own.npz
     """
 
     texts: list[Path] = argument("PUBLIC...")

@@ -62,7 +62,7 @@ CASES = [
     ("my ex husband, dean, has it", "dean"),
     ("I met June Carter here.", "June Carter"),
     ("May Ashworth came.", "May Ashworth"),
-    ("\"No\", said King.", "King"),
+    ('"No", said King.', "King"),
     ("Gulf Bend Fasteners, our supplier", "Gulf Bend Fasteners"),
     ("The movers came, fasteners too.", ""),
     (

@@ -1,7 +1,7 @@
 """The language model of the vocabulary: which sources it is counted on, and how often each counts.
 
 Knows the corpus files.  Must not know how a model is estimated
-(:mod:`recipe.kneser_ney`).
+(`vocab/recipe/kneser_ney.py`).
 """
 
 from __future__ import annotations
