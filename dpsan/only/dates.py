@@ -69,6 +69,8 @@ NO_HOUR, HALF_DAY = "zh"
 """Marks of an hour that is 0, and of one before am or pm; other hours have marks of dates."""
 QUARTERS, FIVES, ANY = "qfx"
 """Marks of minutes that are a multiple of fifteen, of five, and of all others."""
+_OFFSET: Final = re.compile(r"(?:^T[\d:.,]+|:\d\d:\d\d(?:[.,]\d+)?)([+\u2212-]\d\d:?\d\d)$")
+"""What is no end of a range of times: behind T, or behind seconds."""
 _CLOCK: Final = re.compile(r"(\D{0,2})(\d{1,2})(?:[:.h](\d\d)(?!\d))?([:.]\d\d)?")
 _LIMIT: Final = 10_000
 _DIGITS: Final = 4
@@ -95,14 +97,17 @@ def date_parts(kind: str, text: str) -> list[tuple[int, int, str, str]]:
 
 def clock_form(text: str) -> str:
     """Return the form of a time: how its hour is written, the six hours of the day in which it
-    lies, whether its minutes are a multiple of five, and its marks, one for the hour.
+    lies, whether its minutes are a multiple of five, and its marks, one for the hour. The offset of
+    a zone (+05:30) stays.
     """
+    offset = (_OFFSET.search(text) or ["", ""])[1]
+    text = text.removesuffix(offset)
     match = _CLOCK.match(text)
     if match is None:
-        return PADDED + "0" + ANY + re.sub(r"\d", DIGIT, text)
+        return PADDED + "0" + ANY + re.sub(r"\d", DIGIT, text) + offset
     before, hour, minutes, seconds = match.groups()
     half = re.search("[apAP]", text)
-    rest = re.sub(r"\d", DIGIT, text[match.end(2) :])
+    rest = re.sub(r"\d", DIGIT, text[match.end(2) :]) + offset
     if int(hour) == 0 and not half:  # as a duration has it
         return NO_HOUR + "0" + _minutes(minutes, seconds) + before + hour + rest
     number = int(hour) % 12 + 12 * (half[0] in "pP") if half else int(hour) % 24

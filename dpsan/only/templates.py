@@ -92,7 +92,7 @@ _NATURAL: Final = frozenset(RANGES) - frozenset(("height", "weight", "shortyear"
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
 _MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07\x12]|[^\x01-\x07\x0e-\x10\x12]+")
 _COUNTRY: Final = re.compile(rf"\+({DIGIT}{{1,3}})(?=[ .(-])")
-_ZONE: Final = re.compile(f"(?<={DIGIT})([+\u2212-]){DIGIT}{{2}}(:?){DIGIT}{{2}}$")
+_ZONE: Final = re.compile(rf"(?<={DIGIT})([+\u2212-])[\d{DIGIT}]{{2}}(:?)[\d{DIGIT}]{{2}}$")
 _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT}g": [["1", "2"], "g"],
     f"{DIGIT}.{DIGIT}g": [["1.2", "1.5", "1.8", "2.4"], "g"],
@@ -121,7 +121,9 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         names: what stands for a mark of letters in e-mail addresses, handles and paths.
     """
     if group == "clock" and (zone := _ZONE.search(form)):
-        return [*template(group, form[: zone.start()]), zone[1], (0, 12, 2), f"{zone[2]}00"]
+        drawn: list[Piece] = [zone[1], (0, 12, 2), f"{zone[2]}00"]
+        offset = [zone[0]] if zone[0][1:].replace(":", "").isdigit() else drawn
+        return [*template(group, form[: zone.start()]), *offset]
     simple = _simple(group, form, names)
     if simple is not None:
         return simple

@@ -166,3 +166,10 @@ def test_a_school_year_is_one_year():
     spans = {re.search(r"(\d{4})-(\d\d)", out).groups() for out in drawn("In 2026-27 and 2019-22.")}
     assert all((int(first) + 1) % 100 == int(last) for first, last in spans)
     assert len(spans) > 3
+
+
+def test_the_offset_of_a_zone_stays_and_the_end_of_a_range_does_not():
+    text = "2025-07-28T21:45:12+05:30 2025-07-28 21:45:20.125-0800 2025-07-28 10:30-11:45"
+    outs = drawn(text)
+    assert all(re.search(r"\+05:30 .*-0800 ", out) for out in outs)
+    assert any(not out.endswith("-11:45") for out in outs)
