@@ -201,10 +201,15 @@ def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
         year: of two or four digits, or nothing.
         day_first: of a day and month, see :func:`moment`.
     """
-    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
-    number, of_year = second or first, first if second else moment(month, day_first=False) + 1
+    of_year, number = day_of_year(day, month, day_first=day_first)
     whole = full_year(int(re.sub(r"\D", "", year) or NOW))
     return int(date(whole, of_year, 1).weekday() + number - 1) % 7
+
+
+def day_of_year(day: str, month: str, *, day_first: bool) -> tuple[int, int]:
+    """Return month and day of a date in parts, see :func:`weekday_of`."""
+    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
+    return (first, second) if second else (moment(month, day_first=False) + 1, first)
 
 
 def full_year(year: int) -> int:

@@ -21,7 +21,7 @@ from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
-from dpsan.only.sums import DAYS, PARTS, SPAN, Sum
+from dpsan.only.sums import BIRTH, DAYS, PARTS, SPAN, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -219,11 +219,13 @@ def _sums(
 ) -> tuple[Sum, ...]:
     """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
     free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
-    out = []
+    out, year, aged = [], rules.group("year"), rules.group("age")
     for kind, whole, parts in view.sums:
         codes = {int(group[part]) for part in parts}
         if int(group[whole]) in free and codes <= (dated if kind == SPAN else free):
-            out.append(Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist())))
+            of_birth = kind == SPAN and codes == {year} and int(group[whole]) == aged
+            rows = tuple(row[[*parts]].tolist())
+            out.append(Sum(BIRTH if of_birth else kind, int(row[whole]), rows))
     return tuple(out)
 
 

@@ -30,6 +30,7 @@ from dpsan.only.slots import (
     Slots,
     Unit,
     Units,
+    fit_births,
     keep_order,
     name_days,
     settle,
@@ -147,6 +148,7 @@ class Draws:
                 settle(slots, [row for row in decision.sums if row.kind == AFTER], tables)
                 name_days(slots, decision.weekdays, self.plans.words)
                 settle(slots, [row for row in decision.sums if row.kind != AFTER], tables)
+                fit_births(slots, decision, tables)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:

@@ -8,28 +8,22 @@ from math import prod
 from typing import Final
 
 from dpsan.only.dates import full_year
+from dpsan.only.numerals import DAY, PLACES, RUN, TIME, WHOLE, minute, read
 from dpsan.only.sums import (
     AFTER,
     BELOW,
-    DAY,
     DROP,
     GROWTH,
     HOURS,
     INSIDE,
     MINUTES,
     NET,
-    PLACES,
     PRODUCT,
     RANGE,
     RATIO,
     REST,
-    RUN,
     SPAN,
     STEP,
-    TIME,
-    WHOLE,
-    minute,
-    read,
 )  # fmt: skip
 
 THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple
 
 from dpsan.only.dates import full_year
+from dpsan.only.numerals import DAY, PLACES, WHOLE, minute, read
 
 TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
 """Kinds: the sum of the parts; that but for the last, which is taken away; their product; what per
 cent the first is of the second; the first and so many per cent more, or less; what is left of a
 hundred per cent; as long behind the first as the second is behind the third; the days or years from
 the second to the first, the hours, the minutes."""
-RANGE, BELOW, INSIDE, ABOVE, AFTER = range(11, 16)
-"""Kinds: the end of a range; where a value lies beside a range; the year behind another one."""
+RANGE, BELOW, INSIDE, ABOVE, AFTER, BIRTH = range(11, 17)
+"""Kinds: the end of a range; where a value lies beside one; the next year; the age between two
+years, of which the earlier one follows."""
 FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE, AFTER))
 """Kinds of which the results may be so few that one of them is likely."""
-_NUMERALS = "two three four five six seven eight nine ten eleven twelve"
-NUMERALS: Final = {word: value for value, word in enumerate(_NUMERALS.split(), 2)}
-"""Number words that may be factors."""
 WORDS: Final = frozenset(("n19", "n1019"))
 """Their labels."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
@@ -54,18 +52,11 @@ _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
 _MOST: Final = 16
 """Numbers of a sum."""
-DAY: Final = 24 * 60
-RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
-TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
 _SECONDS: Final = re.compile(r"\d{1,2}([:.])\d\d\1\d\d")
-_PENCE: Final = re.compile(r"\d{1,2}p")
-PLACES: Final = 2
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
 _LARGE: Final = 100_00
 """Hundredths of the smallest amount that is looked for far away."""
-WHOLE: Final = 100
-"""Hundredths of one, and of the whole."""
 
 
 class Sum(NamedTuple):
@@ -83,32 +74,6 @@ class Item(NamedTuple):
     label: str
     value: int
     unit: int
-
-
-@lru_cache(1 << 14)
-def read(text: str) -> tuple[int, int]:
-    """Return the hundredths of a number, and how many decimals it has; 0, 0: it is too fine."""
-    if text.lower() in NUMERALS:
-        return NUMERALS[text.lower()] * WHOLE, 0
-    match = RUN.search(text)
-    *groups, last = re.split("[.,]", match[0] if match else "0")
-    decimals = len(last) if groups else 0
-    if decimals > PLACES + 1 or (decimals > PLACES and groups == ["0"]):
-        return 0, 0
-    decimals = decimals if decimals <= PLACES else 0
-    if not groups and _PENCE.fullmatch(text):
-        return int(last), 0
-    return int("".join([*groups, last])) * 10 ** (PLACES - decimals), decimals
-
-
-def minute(text: str) -> int:
-    """Return the minute of the day of a time; -1: it has none."""
-    match = TIME.match(text)
-    if match is None:
-        return -1
-    hour, half = int(match[1]), (match[5] or "").lower()
-    hour = hour % 12 + 12 * (half == "p") if half else hour
-    return (hour * 60 + int(match[3])) % DAY
 
 
 def sums_of(

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.marks import SHORT
+from dpsan.only.numerals import DAY
 from dpsan.only.slots import Slots
-from dpsan.only.sums import CLOCK, DAY
+from dpsan.only.sums import CLOCK
 from dpsan.only.templates import radices, string, template
 
 TIMES: Final = frozenset((CLOCK, "dotclock"))

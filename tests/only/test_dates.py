@@ -173,3 +173,15 @@ def test_the_offset_of_a_zone_stays_and_the_end_of_a_range_does_not():
     outs = drawn(text)
     assert all(re.search(r"\+05:30 .*-0800 ", out) for out in outs)
     assert any(not out.endswith("-11:45") for out in outs)
+
+
+def test_the_year_of_birth_is_that_of_the_age():
+    """Until now the age followed from two drawn years: 2 years, of somebody who seeks work."""
+    ages = set()
+    for out in drawn("I am 24 years old, was born on 09/05/2001, and begin on 28/04/2026."):
+        age, *parts = map(int, re.findall(r"\d+", out))
+        (day, month, year), (today, this_month, now) = parts[:3], parts[3:]
+        assert age == now - year - ((this_month, today) < (month, day))
+        ages.add(age)
+    assert min(ages) > 15
+    assert len(ages) > 2

@@ -9,8 +9,9 @@ import pytest
 from support import drawn_often as drawn
 
 from dpsan.only.decision import decide
+from dpsan.only.numerals import minute, read
 from dpsan.only.results import follow
-from dpsan.only.sums import BELOW, INSIDE, TOTAL, minute, read
+from dpsan.only.sums import BELOW, INSIDE, TOTAL
 from dpsan.sanitize.sanitizer import Sanitizer
 
 INVOICE = """3 x Oak shelf at £12.50 = £37.50
