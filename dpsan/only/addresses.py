@@ -118,8 +118,6 @@ def write_addresses(
         parts = [*chain.from_iterable(decision.locals[int(slots.row[at])])]
         keys = [part for part in parts if not isinstance(part, str)]
         names = [slot_of[unit, key if key >= 0 else ~key] for key in keys]
-        if len(names) > 1 and keys[-1] < 0 <= keys[-2]:  # grace.yng is Grace Young
-            names[-1] = people.surname.get(names[-2], names[-1])
         if parts[0] == SMALL and text[1:].lstrip("._-").startswith(NAME):
             text = people.letter(names[0], text[0], ahead=True) + text[1:]
         elif parts[-1] == SMALL and names:

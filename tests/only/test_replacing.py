@@ -119,8 +119,7 @@ def test_an_initial_in_an_address_is_that_of_the_given_name_before_the_surname(s
     "text agrees",
     ("Ms. Nomvula Khumalo, nomvula.{x}@acme.org.", "surname"),
     ("Regards, R. Muthukumar, muthukumar.{x}@acme.org.", "given"),
-    ("Mr. Karthik Subramanian, karthik.{x}subb@acme.org.", "whole"),
-    ids=["of the surname", "of the given name", "a short form of the surname"],
+    ids=["of the surname", "of the given name"],
 )
 def test_what_stands_behind_a_name_in_an_address_is_of_the_same_person(sensitive, text, agrees):
     """Whatever stood there: nothing is read but that a letter or a word does."""
@@ -129,7 +128,7 @@ def test_what_stands_behind_a_name_in_an_address_is_of_the_same_person(sensitive
         given, surname, first, last = re.search(
             r"(\w+)\.? (\w+), (\w+)\.(\w+)@", out.lower()
         ).groups()
-        told = {"surname": surname[0], "given": given[0], "whole": surname}[agrees]
+        told = {"surname": surname[0], "given": given[0]}[agrees]
         assert (first, last) == (surname if agrees == "given" else given, told)
 
 
