@@ -90,10 +90,10 @@ def _hint(error: Exception) -> str:
     if context is None or context.parent is not None or context.command.name != "dpsan":
         return ""
     words = sys.argv[1:]
-    known = DROPPED.get(words[0].lower(), "") if words else ""
-    verb = known == "rewrite"
-    if known and not verb:
-        return f" ({known})"
+    hint = DROPPED.get(words[0].lower(), "") if words else ""
+    verb = hint == "rewrite"
+    if hint and not verb:
+        return f" ({hint})"
     words = words[1:] if verb else [word for word in words if word not in COMMANDS]
     given = any(argument.startswith(("-e", "--epsilon", "--only")) for argument in words)
     mode = [] if given else ["--only", "sensitive"]
@@ -164,8 +164,8 @@ def run() -> int:
             text += f" ({mistyped})"
         text = _place(text) + text
         what, _, near = text.partition(". Did you mean")
-        known = "".join(sys.argv[1:2]).lower() in DROPPED
-        say(text if near and not known else what + _hint(error))
+        dropped = "".join(sys.argv[1:2]).lower() in DROPPED
+        say(text if near and not dropped else what + _hint(error))
         return int(getattr(error, "exit_code", 2))
     except DpsanError as error:
         error.message = _place(error.message) + error.message

@@ -53,7 +53,7 @@ def _written(slots: Slots, name: int, plans: Plans) -> str:
 
 
 class _People:
-    """Which names stand side by side in a block: of one person.
+    """Pairs of names that stand side by side in a block, and so are of one person.
 
     Whether a hidden letter, or a hidden piece of an address, was that of the hidden name decides
     nothing.
@@ -69,7 +69,7 @@ class _People:
         first, last = slot[:-1][beside].tolist(), slot[1:][beside].tolist()
         pairs = [*zip(first, last, strict=True)][::-1]
         self.surname = {at: name for at, name in pairs if groups[slots.pool[at]] != INITIAL}
-        """Of a given name the surname behind it, where they first stand so."""
+        """The surname behind each given name, where they first stand so."""
         self._before = {last: first for first, last in pairs}
 
     def letter(self, name: int, drawn: str, *, ahead: bool) -> str:

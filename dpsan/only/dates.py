@@ -70,7 +70,7 @@ NO_HOUR, HALF_DAY = "zh"
 QUARTERS, FIVES, ANY = "qfx"
 """Marks of minutes that are a multiple of fifteen, of five, and of all others."""
 _OFFSET: Final = re.compile(r"(?:^T[\d:.,]+|:\d\d:\d\d(?:[.,]\d+)?)([+\u2212-]\d\d:?\d\d)$")
-"""What is no end of a range of times: behind T, or behind seconds."""
+"""The offset of a zone: behind T or seconds it is no end of a range of times."""
 _CLOCK: Final = re.compile(r"(\D{0,2})(\d{1,2})(?:[:.h](\d\d)(?!\d))?([:.]\d\d)?")
 _LIMIT: Final = 10_000
 _DIGITS: Final = 4

@@ -1,4 +1,4 @@
-"""What the numbers and times of a text are worth."""
+"""Values of the numbers and times of a text."""
 
 from __future__ import annotations
 

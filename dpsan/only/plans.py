@@ -28,7 +28,7 @@ NAMED: Final[Pool] = ("", "", ())
 NOUNS: Final = frozenset(("thing", "nonce"))
 """Groups of words that may be names and do not look like them."""
 _KINDS: Final = (MEDICINE, CITY, "phone")
-"""How groups begin of which a word of a unit has one replacement, whichever of them it is in."""
+"""Beginnings of groups that share the replacement of a word within a unit."""
 
 
 class Plans:

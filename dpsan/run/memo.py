@@ -217,6 +217,7 @@ class Memo(MemoFile):
     def _drawn_texts(
         self, lines: list[str], unit: str | None, spans: Sequence[Spans] | None = None
     ) -> list[str]:
+        """Return the outputs of messages, of which ``spans`` say what is drawn besides."""
         if not all(isinstance(line, str) for line in [*lines, unit or ""]):
             raise TypeError("messages and units must be strings")
         refuse(unit == "", "a unit needs a name")

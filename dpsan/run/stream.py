@@ -138,7 +138,7 @@ def rewrite_stream(
 
 
 def _spans_of(batch: Sequence[Record]) -> list[Spans] | None:
-    """Return the spans of each text; of a field of a class they hold all of it.  None: none."""
+    """Return the spans of each text; of a field of a class all of it.  None: no spans."""
     if not any(record.kinds or record.spans is not None for record in batch):
         return None
     return [

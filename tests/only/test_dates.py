@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import date
 from itertools import pairwise, product
 
+import pytest
 from support import cases
 from support import drawn_often as drawn
 
@@ -175,13 +176,15 @@ def test_the_offset_of_a_zone_stays_and_the_end_of_a_range_does_not():
     assert any(not out.endswith("-11:45") for out in outs)
 
 
-def test_the_year_of_birth_is_that_of_the_age():
+@pytest.mark.parametrize(("born", "begins"), [("2001", "2026"), ("01", "26")])
+def test_the_year_of_birth_is_that_of_the_age(born, begins):
     """Until now the age followed from two drawn years: 2 years, of somebody who seeks work."""
     ages = set()
-    for out in drawn("I am 24 years old, was born on 09/05/2001, and begin on 28/04/2026."):
+    for out in drawn(f"I am 24 years old, was born on 09/05/{born}, and begin on 28/04/{begins}."):
         age, *parts = map(int, re.findall(r"\d+", out))
         (day, month, year), (today, this_month, now) = parts[:3], parts[3:]
-        assert age == now - year - ((this_month, today) < (month, day))
+        assert re.search(rf"/\d{{{len(born)}}}, and", out)
+        assert age == (now - year) % 100 - ((this_month, today) < (month, day))
         ages.add(age)
     assert min(ages) > 15
     assert len(ages) > 2
