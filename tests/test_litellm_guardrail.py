@@ -393,6 +393,8 @@ def test_conversations_without_a_name_are_forgotten(proxy):
 
 FILLER = "Please look at the list of orders and tell me which of them are late or were sent back. "
 """A sentence without a name, as prompts of agents have many."""
+SENTENCES = int(os.environ.get("SENTENCES", "20"))
+"""How many of them the prompt of the system has, before the name of a person."""
 KINDS = {"type": "string", "description": "What is looked for, as the customer has written it."}
 TOOLS = [
     {
@@ -447,7 +449,7 @@ def turns(names):
     about = {"customer": f"{a} {b}"}
     function = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": call}}
     file = {"type": "file", "file": {"file_id": "file-7", "filename": f"{a}_{b}_2023.pdf".lower()}}
-    system = f"{FILLER * 20}You work for {a} {b}."
+    system = f"{FILLER * SENTENCES}You work for {a} {b}."
     messages = [
         {"role": "system", "content": system},
         {"role": "user", "content": f"{FILLER}Ask {c} {d}.", "name": a},
@@ -580,8 +582,8 @@ class Clock:
 def test_made_up_chats_with_calls_of_tools(proxy, chats, monkeypatch, capsys):
     """Nothing leaks, each person of a conversation has one name, and all answers come back.
 
-    ``CHATS=1000`` prints the time of the guardrail, ``SEED=4`` takes other people.  Tokens are a
-    quarter of the characters.
+    ``CHATS=1000`` prints the time of the guardrail, ``SEED=4`` takes other people,
+    ``SENTENCES=60`` longer prompts.  Tokens are a quarter of the characters.
     """
     clock, became, parsed = Clock(guardrail(), monkeypatch), {}, 0
     generator = random.Random(os.environ.get("SEED", "3"))

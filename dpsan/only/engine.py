@@ -9,6 +9,7 @@ trigger word.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,12 @@ from dpsan.only import relations
 from dpsan.only.packed import SMALL, Combined, Packed
 from dpsan.only.rules import PASS, PATTERNS, UNDECIDED, Position, Rules
 from dpsan.only.view import KEPT, Flags, View
+
+
+def _context(rules: Rules, found: Packed, name: str) -> NDArray[np.intp]:
+    """Return the words of a kind, ascending."""
+    places = [found.begins([test]) for test in rules.contexts[name]]
+    return np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
 
 
 class Match:
@@ -37,13 +44,8 @@ class Match:
         self._groups = 0
         """Groups of which a token is drawn, or was, as bits."""
         self._related: dict[str, Flags] = {}
-        self.state = relations.State(
-            view, self.group, rules.codes, self._context, rules.apart, rules.shown
-        )
-
-    def _context(self, name: str) -> NDArray[np.intp]:
-        places = [self._found.begins([test]) for test in self.rules.contexts[name]]
-        return np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
+        words = partial(_context, rules, self._found)  # no method: a cycle would keep all arrays
+        self.state = relations.State(view, self.group, rules.codes, words, rules.apart, rules.shown)
 
     def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a relation holds at some tokens."""

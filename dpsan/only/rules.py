@@ -184,6 +184,8 @@ class Rules:
         group_of = [self._own.get(label, label.rstrip("?")) for label in self.labels]
         self.own_group = np.array([self.group(name) for name in group_of], np.int16)
         self.class_of = {group: name for name, groups in self.classes.items() for group in groups}
+        for name in self.class_of:  # also those that no row draws: who lists groups has all of them
+            self.group(name)
         self._roles = {
             trigger: row[1] for row in rows if row[0] == "role" for trigger in row[2].split()
         }

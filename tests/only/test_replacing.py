@@ -1,6 +1,7 @@
 """``--only``: words of groups become other words of their group, and everything else stays."""
 
 import csv
+import gc
 import io
 import json
 import math
@@ -17,7 +18,9 @@ from support import cases
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import CLASSES, only_classes
 from dpsan.errors import UsageError
+from dpsan.only.engine import Match
 from dpsan.only.templates import choices, radices, string, template
+from dpsan.only.view import View
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.decided import Shared
@@ -255,6 +258,24 @@ def test_long_texts_are_cut_and_put_together(sensitive):
         or sum(done.records.sizes.tolist()) == words.total() + 1
     )
     assert sensitive.sanitize([text], KEY, [7]).lines == done.lines[:1]
+
+
+def test_nothing_of_a_batch_stays_in_memory_until_cycles_are_searched(sensitive):
+    """Few objects hold large arrays, so the collector would come late: gigabytes later."""
+    texts = Texts(["Grace Young met Dr. Case in Ripon."] * 3, bytes(32), [0, 1, 2])
+    sensitive.replacing.rewrite(texts)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        sensitive.replacing.rewrite(texts)
+        gc.collect()
+        kept = [each for each in gc.garbage if isinstance(each, View | Match | np.ndarray)]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert not kept
 
 
 def test_a_result_does_not_depend_on_batches(sensitive):

@@ -13,11 +13,9 @@ def rows_of(path):
     return head, rows
 
 
-def reviewed(dpsan, folder, *options, text=TEXT):
+def reviewed(dpsan, folder, *options, only="names", text=TEXT):
     (folder / "in.txt").write_text(text)
-    done = dpsan(
-        "rewrite", "-q", "--only", "names", "--review", "r", *options, "in.txt", cwd=folder
-    )
+    done = dpsan("rewrite", "-q", "--only", only, "--review", "r", *options, "in.txt", cwd=folder)
     assert done.returncode == 0, done.stderr
     return rows_of(folder / "r")
 
@@ -38,6 +36,16 @@ def test_each_different_word_has_its_count_and_reason(dpsan, tmp_path):
     assert passes["Monday"] == "class dates is not chosen"
     assert by_word["end"]["count"] == 2
     assert not any(row["group"] for row in rows if row["passes"])
+
+
+def test_a_handle_that_follows_a_name_has_its_class_in_review_and_audit(dpsan, tmp_path):
+    """No row of the rules draws its group; the audit ended in an internal error."""
+    text = "Kevin Mbeki is @kevin_m.\n"
+    _, rows = reviewed(dpsan, tmp_path, "-a", "a", only="people", text=text)
+    _, *audited = rows_of(tmp_path / "a")
+    (handle,) = (row for row in audited if row.get("start") == text.index("@"))
+    for row in ({row["word"]: row for row in rows}["@kevin_m"], handle):
+        assert (row["class"], row["group"]) == ("contacts", "login")
 
 
 def test_words_that_pass_come_first_and_frequent_ones_before_others(dpsan, tmp_path):
