@@ -29,6 +29,7 @@ _END: Final = compiled(
 )
 """The end of a word: a possessive, another clitic or an emphasis may follow."""
 _LETTERS: Final = compiled(r"[^\W\d_]++")
+_BESIDE: Final = compiled(r" [^\W\d_]{2}")
 
 Span: TypeAlias = tuple[int, int]
 
@@ -202,9 +203,12 @@ def _note(originals: dict[str, str | None], replacement: str, original: str) -> 
 
 
 def _is_short(replacement: str) -> bool:
-    """Return whether a letter or a number is too short to be known again."""
+    """Return whether a letter or a number is too short to be known again.
+
+    One beside a word is none: 3 February.
+    """
     digits = sum(map(str.isdigit, replacement))
-    begins = replacement[0].isalpha() or "@" in replacement
+    begins = replacement[0].isalpha() or "@" in replacement or _BESIDE.search(replacement)
     return len(replacement) == 1 or (0 < digits < 4 and not begins)
 
 

@@ -34,6 +34,8 @@ the next unit begins."""
 DATES: Final = "dates"
 _IN_DATE: Final = re.compile(r",? |[-/.]|\. |")
 """Gaps that join the parts of one date."""
+_SHORT: Final = re.compile(r"\d{1,3}[^\W\d_]*|[^\W\d_]")
+"""A number or a letter that is put back beside its neighbour alone: 12 Elm."""
 KEEP_LIST: Final = "keep-list"
 NUMBERS: Final = {"bit": 2, "int1": 8, "int2": 90, "int3": 900}
 """Numbers of each label that may be drawn from a list: doses, hours."""
@@ -214,6 +216,14 @@ class Decided:
                 whole = ["".join(chain.from_iterable(pair)) for pair in pairs]
                 rows[int(decision.text[first])].append((whole[0], whole[1], DATES))
             first = row
+        short = [_SHORT.fullmatch(token) is not None for token in tokens]
+        texts = decision.text.tolist()
+        for row, pair in enumerate(pairwise(short)):
+            if pair[0] != pair[1] and texts[row] == texts[row + 1] and behind[row] == " ":
+                both = slice(row, row + 2)
+                group = decision.group[row + pair[0]]
+                whole = [" ".join(words[both]) for words in (self.originals, tokens)]
+                rows[texts[row]].append((whole[0], whole[1], classes[group] or ""))
         return rows
 
     def lines(self, written: Sequence[str]) -> list[str]:

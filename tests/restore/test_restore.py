@@ -418,3 +418,15 @@ def test_a_date_comes_back_whole(tmp_path, dpsan):
     assert out.splitlines()[0] != text.strip()
     done = dpsan("restore", "--map", tmp_path / "map", tmp_path / "out")
     assert done.stdout.startswith(text.encode())
+
+
+def test_what_is_short_comes_back_beside_its_word(tmp_path, dpsan):
+    """A house number, a postal code, a day before its month; elsewhere they may be any number."""
+    text = "Robert died on 2 September at 221 Baker Street, London NW1 6XE. P Dickey left."
+    (tmp_path / "in.txt").write_text(text + "\n")
+    files = "--map", tmp_path / "map", tmp_path / "in.txt", "-o", tmp_path / "out"
+    assert dpsan("rewrite", "--only", "sensitive", *files).returncode == 0
+    out = (tmp_path / "out").read_text()
+    assert out != text + "\n"
+    done = dpsan("restore", "--map", tmp_path / "map", tmp_path / "out")
+    assert done.stdout.decode() == text + "\n"
