@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy, deepcopy
 from dataclasses import replace
@@ -53,11 +53,11 @@ def share_vocabulary() -> None:
     read = (loading, "load_bundled"), (rewriting, "bundled_capitals"), (replacing, "Lexicon")
     for home, name in read:
         setattr(home, name, cache(getattr(home, name)))
-    compiled = cache(Rules)
+    compiled = cache(lambda text, labels, lists: Rules(text, labels, dict(lists)))
 
-    def rules(text: str, labels: Sequence[str], lists: Sequence[str] = ()) -> Rules:
+    def rules(text: str, labels: Sequence[str], lists: Mapping[str, str]) -> Rules:
         """Return compiled rules with parts of their own where a request chooses classes."""
-        own = copy(compiled(text, tuple(labels), tuple(lists)))
+        own = copy(compiled(text, tuple(labels), tuple(lists.items())))
         own.groups, own._codes = [*own.groups], {**own._codes}
         read_drawn = [name for name, term in own.terms.items() if "group" in term.tables]
         own.terms = own.terms | {name: deepcopy(own.terms[name]) for name in read_drawn}

@@ -278,7 +278,7 @@ class Reading(Command):
         return file_choices(path, self.format_, Reading.read_options(self))
 
 
-def _several(given: list[str] | None) -> list[str] | None:
+def several(given: list[str] | None) -> list[str] | None:
     """Return the names of ``-k a,b``; a comma of a name has a backslash before it."""
     parts = (part for text in given or () for part in re.split(r"(?<!\\),", text))
     return [part.replace("\\,", ",") for part in parts] or None
@@ -288,7 +288,7 @@ def _several(given: list[str] | None) -> list[str] | None:
 class Container(Reading):
     """Options of containers."""
 
-    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=_several)
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=several)
     """Sanitize this column or JSON path, such as body or messages[].content, or with '**' every
     string. Repeatable, or with commas; other fields pass unchanged. With --only, name:names
     replaces each word of it by a name. `dpsan headers FILE` lists the names."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from dpsan.cli.command import argument, flag, option
-from dpsan.cli.options import STDIN, Container, Quiet
+from dpsan.cli.options import STDIN, Container, Quiet, several
 from dpsan.cli.output import INPUT, OUTPUT, RARE, say
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
@@ -51,7 +51,7 @@ class Restore(Container, Quiet):
     """The memo of 'rewrite --only --memo --unit-field'."""
     unit: str | None = option("--unit UNIT", panel=INPUT)
     """With --memo: the unit of all records."""
-    field: list[str] | None = option("-k, --field NAME", panel=INPUT)
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=several)
     """Put originals back into this column or JSON path. Repeatable."""
     unit_field: str | None = option("--unit-field NAME", panel=INPUT)
     """Use for each record the entries of its unit alone, which this column or JSON path names.

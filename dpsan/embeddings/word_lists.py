@@ -143,6 +143,8 @@ CLASSES: Final = (*("names", "places", "organizations", "nationalities", *STRING
 """Names of the classes that come with dpsan."""
 SPANS: Final = "spans"
 """Stands alone in ``--only``: no class, only what spans and fields of a class hold."""
+_LISTED: Final = ("names", "places", "organizations", "nationalities", "health")
+"""Classes of whose words those of a file may become."""
 FIELD_CLASSES: Final = (*CLASSES, "given", "surname", "city", "country", "state", "medicine")
 """Classes and groups of which each word of a field can be drawn."""
 PRESETS: Final = {
@@ -164,19 +166,25 @@ class WordClass:
     """Its words by group."""
     english: bool = True
     """True for the lists of dpsan."""
+    drawn: str = ""
+    """Of a file with ``--only``: the class of whose words its words become; else its own."""
 
     @property
     def sha256(self) -> str:
         """SHA-256 (hex) of its words, or of the rules and lists of dpsan with its name."""
         if self.english:
             return f"{lists_digest()} {self.name}"
-        return hashlib.sha256(repr(self.groups).encode("utf-8", "surrogatepass")).hexdigest()
+        words = repr((self.drawn, self.groups) if self.drawn else self.groups)
+        return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, ...]:
+def word_classes(
+    given: str, tokenizer: str | None = None, *, typed: bool = False
+) -> tuple[WordClass, ...]:
     """Return the classes of ``CLASS,…``, in the order in which a word is looked up.
 
     Args:
+        typed: whether a file may have the class of its words behind it, ``FILE:names``.
         tokenizer: every word of a file must be one token of it; default: any string.
 
     Raises:
@@ -198,7 +206,9 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
         if name in (*CLASSES, *PRESETS):
             chosen += PRESETS.get(name, (name,))
         else:
-            user_lists.append(_own(name, tokenizer))
+            path, _, drawn = name.rpartition(":")
+            as_class = typed and path and drawn in _LISTED and not Path(name).exists()
+            user_lists.append(_own(*(path, drawn) if as_class else (name, ""), tokenizer))
     names = [*(word_class.name for word_class in user_lists), *chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"the class {max(names, key=names.count)} is named twice")
@@ -214,11 +224,13 @@ def only_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     """
     if given.strip() == SPANS:
         return (WordClass(SPANS),)
-    classes = word_classes(given, tokenizer)
+    classes = word_classes(given, tokenizer, typed=True)
     for word_class in classes:
-        if not word_class.english and len(set(map(folded, word_class.groups[0]))) < 2:
+        words = () if word_class.english or word_class.drawn else word_class.groups[0]
+        if words and len(set(map(folded, words))) < 2:
             what = f"{word_class.name} has one word, and nothing could replace it"
-            raise UsageError(what, "list common words beside it")
+            hint = f"for other names: {word_class.name}:{NAMES}; or list more words"
+            raise UsageError(what, hint)
     return classes
 
 
@@ -242,7 +254,7 @@ def _meant(word: str) -> str:
     return named.get(word, "") or "".join(near)
 
 
-def _own(name: str, tokenizer: str | None) -> WordClass:
+def _own(name: str, drawn: str, tokenizer: str | None) -> WordClass:
     path = Path(name)
     if not path.exists():
         names = (*CLASSES, *PRESETS)
@@ -262,4 +274,4 @@ def _own(name: str, tokenizer: str | None) -> WordClass:
         raise
     if not words:
         raise InputError(path, "lists no word")
-    return WordClass(path.name, (words,), english=False)
+    return WordClass(path.name, (words,), english=False, drawn=drawn)

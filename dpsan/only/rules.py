@@ -8,7 +8,7 @@ and capitals count as one array, the *kind* of a token.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -123,17 +123,22 @@ class Rules:
     Args:
         text: content of rules.tsv.
         labels: of the view.
-        own: labels of lists of one's own, which are drawn first.
+        lists: labels of lists of one's own, which are drawn first, and the types as which they are;
+            nothing: each from its list.
 
     Raises:
         ValueError: a row that is no rule; the rules are part of the program.
     """
 
-    def __init__(self, text: str, labels: Sequence[str], lists: Sequence[str] = ()) -> None:
+    def __init__(self, text: str, labels: Sequence[str], lists: Mapping[str, str]) -> None:
         self.labels = tuple(labels)
         rows = [line.split("\t") for line in text.splitlines()]
         rows = [row for row in rows if len(row) > 2 and not row[0].startswith("#")]
-        rows = [["rule", "own list", f"{label}={OWN}", "a word of it"] for label in lists] + rows
+        types = [row for row in rows if row[0] == "type"]
+        self.type_groups = {name: row[2].split()[0] for row in types for name in row[1].split()}
+        """Group of single words of each type."""
+        groups = {label: self.type_groups.get(name, OWN) for label, name in lists.items()}
+        rows = [["rule", "own list", f"{label}={groups[label]}", ""] for label in lists] + rows
         self._sets = {row[1]: row[2].split() for row in rows if row[0] == "labels"}
         self.classes = {row[1]: row[2].split() for row in rows if row[0] == "class"}
         """Class -> its groups."""

@@ -63,13 +63,18 @@ class OnlyRewriter:
     """
 
     def __init__(self, spec: Settings, epsilon: float = 0.0, rules: str = "") -> None:
-        lists = {kind.name: kind.groups[0] for kind in spec.only if not kind.english}
+        lists: dict[str, tuple[str, ...]] = {}
+        for kind in spec.only:
+            if not kind.english:
+                name = kind.drawn or kind.name
+                lists[name] = (*lists.get(name, ()), *kind.groups[0])
         self._names = {f"{OWN}{at}": name for at, name in enumerate(lists)}
         user_lists = dict(zip(self._names, lists.values(), strict=True))
+        typed = {kind.drawn for kind in spec.only if kind.drawn}
+        chosen = typed.intersection(kind.name for kind in spec.only if kind.english)
+        drawn_as = {label: name * (name in chosen) for label, name in self._names.items()}
         self.lexicon = Lexicon()
-        self.rules = Rules(
-            rules or rules_text(), labels_of(self.lexicon, user_lists), [*user_lists]
-        )
+        self.rules = Rules(rules or rules_text(), labels_of(self.lexicon, user_lists), drawn_as)
         if spec.only:
             self.rules.draw_classes(
                 [*(kind.name for kind in spec.only if kind.english), *user_lists]
@@ -97,10 +102,14 @@ class OnlyRewriter:
             self.outputs[name] = [
                 w for w in self.outputs[name] if not self.lexicon.plain(w.lower())
             ]
+        for label, name in self._names.items():
+            if name in typed - chosen:  # only words of the list become such names
+                self.outputs[label] = self.outputs[self.rules.type_groups[name]]
         plans = Plans(self.outputs, injective=not self.keyed)
         together = spec.consistent is not None
         self.draws = Draws(plans, together=together, pieces=self.rules.pieces)
-        self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, user_lists)
+        swapped = {label: words for label, words in user_lists.items() if not drawn_as[label]}
+        self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, swapped)
         by_value = spec.numbers == NumberPolicy.VALUE
         self._numbers = Numbers(epsilon, spec.consistent) if by_value else None
         self._mapped = spec.mapped

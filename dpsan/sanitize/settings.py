@@ -156,9 +156,9 @@ class Settings:
     numbers is not protected."""
     only: tuple[WordClass, ...] = declared((), "--only CLASSES", content=_digests)
     """Replace words of these classes by random words of their groups: sensitive, people,
-    identifiers, names,places, a FILE, or spans for --spans alone. Takes no epsilon: which word
-    of its group stood there is hidden completely. All other words pass unchanged: NOT
-    PROTECTED."""
+    identifiers, names,places, a FILE of words, FILE:names, or spans for --spans alone. Takes no
+    epsilon: which word of its group stood there is hidden completely. All other words pass
+    unchanged: NOT PROTECTED."""
     classes: tuple[WordClass, ...] = declared(
         (), "--class CLASSES", variable=False, content=_digests
     )

@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support import cases
 
+import dpsan
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import CLASSES, only_classes
 from dpsan.errors import UsageError
@@ -360,6 +361,29 @@ def test_a_group_that_is_used_up_begins_again(sensitive, tmp_path):
     months = "January February March April June July August September October November December"
     done = sensitive.sanitize([f"In {months.replace(' ', ', in ')}, in May 2021."], KEY)
     assert not done.reused
+
+
+@cases("more", "", ",names", ",contacts,{folder}/more.txt:names")
+def test_words_of_a_file_become_names_of_the_lists(more, tmp_path, lexicon):
+    """A name that was missed goes, though its file has one word, and no other name does."""
+    (tmp_path / "own.txt").write_text("accounting\n")
+    (tmp_path / "more.txt").write_text("spring\n")
+    only = f"{tmp_path}/own.txt:names{more.format(folder=tmp_path)}"
+    text = "Accounting met Grace in spring, and accounting left."
+    words = dpsan.Sanitizer(only=only, seed=1).rewrite([text] * 9)
+    listed = {name.lower() for name in lexicon.outputs["surname"]}
+    for first, _, grace, _, spring, _, again, _ in map(str.split, words):
+        assert first.istitle()
+        assert first.lower() == again
+        assert again in listed
+        assert (grace == "Grace") == (more != ",names")
+        assert (spring.rstrip(",") in listed) == ("more" in more)
+
+
+def test_a_class_beside_an_epsilon_takes_no_file_with_a_class(tmp_path):
+    (tmp_path / "own.txt").write_text("alpha\nbeta\n")
+    with pytest.raises(UsageError, match="no class and no file"):
+        dpsan.Sanitizer(epsilon=8, classes=f"{tmp_path}/own.txt:names")
 
 
 def test_off_draws_each_mention_anew_and_file_the_same_word_everywhere():

@@ -14,6 +14,8 @@ from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 
 CASES = [
+    ("The door code 8823, gate code: 4711# or unlock code 3141 opens it.", "8823 4711 3141"),
+    ("It has the error code 8823, exit code 4711 and code 404.", ""),
     ("Here is Jan Kowalczyk again.", "Jan Kowalczyk"),
     ("Her hip was done at Spire in spring, and the scan was too.", "Spire"),
     ("Mum is at the Laurels now, and he moved to The Willows again.", "Laurels Willows"),
