@@ -23,6 +23,7 @@ DIGITS: Final = re.compile(f"[{DIGIT}{ZERO}{NIL}{''.join(SIZES)}]")
 _DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
 _DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
 """Forms of times with a dot: clocks, and numbers that may be times."""
+_SECTION: Final = re.compile(rf"{DIGITS.pattern}{{1,2}}\.{DIGITS.pattern}{{1,2}}")
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -260,6 +261,12 @@ def repeated_mark(state: State) -> Flags:
     return np.asarray(mark & (count > 1).take(view.equal))
 
 
+def section(state: State) -> Flags:
+    """Numbers of one or two digits, a dot and one or two more: 4.2, and no 1.249,90."""
+    forms = np.array([_SECTION.fullmatch(form) is not None for form in state.view.forms] + [False])
+    return forms.take(state.view.form)  # words have the form -1
+
+
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "word": lambda state: state.word,
     "capline": mostly_capitals,
@@ -270,6 +277,7 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "nocaps": small_letters,
     "foreign": foreign,
     "marks": repeated_mark,
+    "section": section,
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
     "of_child": about("child"),

@@ -105,8 +105,13 @@ class Viewer:
         self.bits[0xFFFD] |= LETTER
         self.bits[[*map(ord, ODDS)]] |= ODD
         of_lists = (lists or {}).items()
-        special = [(word, self.code[name]) for name, words in of_lists for word in words]
-        kept = {folded(word) for word in keep}
+        special = [
+            (form, self.code[name])
+            for name, words in of_lists
+            for word in words
+            for form in spellings(word)
+        ]
+        kept = {folded(form) for word in keep for form in spellings(word)}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
         special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
         hashes = Hashes.of_words([folded(word) for word, _ in special]).tolist()
@@ -383,6 +388,12 @@ class Viewer:
         return tuple(
             chain.from_iterable(sums.sums_of(part, joined, wholes, line_of) for part in of_texts)
         )
+
+
+def spellings(word: str) -> set[str]:
+    """Return a listed word, and as capitals (Weiß, WEISS) and decomposed accents write it."""
+    forms = {word, word.upper().lower()}
+    return forms | {unicodedata.normalize("NFD", form) for form in forms}
 
 
 def labels_of(lexicon: Lexicon, lists: Iterable[str] = ()) -> tuple[str, ...]:

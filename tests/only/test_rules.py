@@ -14,6 +14,8 @@ from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 
 CASES = [
+    ("1.249,90 EUR\n12.50 Dollars\n37.5 Percent\n- 4.711,22 EUR", "1.249 90 12.50 37.5 4.711 22"),
+    ("1,249.90 The fee is here.\n4.2 The fee\n4.31 If there", "1,249.90"),
     ("The door code 8823, gate code: 4711# or unlock code 3141 opens it.", "8823 4711 3141"),
     ("It has the error code 8823, exit code 4711 and code 404.", ""),
     ("Here is Jan Kowalczyk again.", "Jan Kowalczyk"),
