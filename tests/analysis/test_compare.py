@@ -218,7 +218,7 @@ def test_cells():
     # .0023, rounded up
     assert cell("linked", "optimal", 0.2314, 0.2291, 0.2337) == ".231±.003"
     assert cell("cosine", "lower bound", -0.0124, None, None) == "-.012"
-    assert cell("linked", "lower bound", 1.0, 0.99, 1.0) == "≥1.000±.010"
+    assert cell("linked", "lower bound", 1.0, 0.99, 1.0) == "≥1.000-.010"
     assert cell("linked", "lower bound", None, None, None) == "-"
 
 

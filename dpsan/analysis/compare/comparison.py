@@ -236,7 +236,10 @@ def number(value: float) -> str:
 
 
 def cell(row: Row, name: str) -> str:
-    """Return ``.231±.004``, the half interval rounded up; ``≥`` before a lower bound."""
+    """Return ``.231±.004``, the half interval rounded up; ``≥`` before a lower bound.
+
+    ``1.000-.138`` where the interval ends at the value.
+    """
     value, low, high = (row[f"{name}{end}"] for end in _ENDS)
     if value is None:
         return "-"
@@ -244,7 +247,8 @@ def cell(row: Row, name: str) -> str:
     if low is None:
         return f"{bound}{number(value)}"
     half = math.ceil(max(high - value, value - low) * 1000 - 1e-9) / 1000
-    return f"{bound}{number(value)}±{number(half)}"
+    sign = "-" if high <= value else "+" if low >= value else "±"
+    return f"{bound}{number(value)}{sign}{number(half)}"
 
 
 def shown(comparison: Comparison) -> Shown:
