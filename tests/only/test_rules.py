@@ -14,6 +14,7 @@ from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 
 CASES = [
+    ("It has macOS 14.5, version 2.5 and Python 3.11 with build 22631 here.", ""),
     ("1.249,90 EUR\n12.50 Dollars\n37.5 Percent\n- 4.711,22 EUR", "1.249 90 12.50 37.5 4.711 22"),
     ("1,249.90 The fee is here.\n4.2 The fee\n4.31 If there", "1,249.90"),
     ("The door code 8823, gate code: 4711# or unlock code 3141 opens it.", "8823 4711 3141"),
