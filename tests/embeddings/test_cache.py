@@ -102,7 +102,7 @@ def test_modes(tmp_path, umask):
     finally:
         os.umask(before)
     seen = [root.parent, root, *root.rglob("*")]
-    assert len(seen) == 5  # new, cache, v3, lock, entry
+    assert len(seen) == 5  # new, cache, v5, lock, entry
     for path in seen:
         expected = 0o700 if path.is_dir() else 0o600
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
@@ -170,17 +170,17 @@ def test_root_is_a_file_or_its_directory_a_link(tmp_path):
     assert "Not a directory" in assert_goes_on(tmp_path / "file" / "cache")
     Store(tmp_path / "real").save("index", "k", small())
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "v4").symlink_to(tmp_path / "real" / "v4")
+    (tmp_path / "cache" / "v5").symlink_to(tmp_path / "real" / "v5")
     assert_goes_on(tmp_path / "cache")
 
 
 def test_version_directory_open_to_others(tmp_path):
     Store(tmp_path).save("index", "k", small())
     assert Store(tmp_path, pytest.fail).load("index", "k") is not None
-    (tmp_path / "v4").chmod(0o770)
+    (tmp_path / "v5").chmod(0o770)
     assert "other users may write" in assert_goes_on(tmp_path)
     if os.geteuid() == 0:  # only root can give files away
-        os.chown(tmp_path / "v4", NOBODY, NOBODY)
+        os.chown(tmp_path / "v5", NOBODY, NOBODY)
         assert "another user" in assert_goes_on(tmp_path)
 
 
@@ -193,7 +193,7 @@ def test_read_only_root():
         (root / "empty").mkdir(0o555)
         assert "Permission denied" in assert_goes_on(root / "empty")
         Store(root / "full", pytest.fail).save("index", "k", small(3.0))
-        (root / "full" / "v4").chmod(0o500)
+        (root / "full" / "v5").chmod(0o500)
         # What is there is still read, without a word; what is not there is built each time.
         full = Store(root / "full", pytest.fail)
         assert same(full.get("index", "k", never), small(3.0))
@@ -204,7 +204,7 @@ def test_read_only_root():
     finally:
         if privileged:
             os.seteuid(0)
-        (root / "full" / "v4").chmod(0o700)
+        (root / "full" / "v5").chmod(0o700)
         shutil.rmtree(root)
 
 
@@ -213,7 +213,7 @@ def test_messages_hold_no_words(tmp_path):
     entry = Entry({"CANARY": np.frombuffer(b"CANARY", np.uint8)}, {"m": "CANARY"})
     store = Store(tmp_path, notes.append)
     store.save("index", "CANARY", entry)
-    (path,) = tmp_path.glob("v4/index-*")
+    (path,) = tmp_path.glob("v5/index-*")
     intact = path.read_bytes()
     for bad in (intact[:-1], intact[:-1] + b"\xff", b"", intact[1:], b"_" + intact[1:]):
         path.write_bytes(bad)
@@ -226,7 +226,7 @@ def test_messages_hold_no_words(tmp_path):
 def test_temporaries_of_dead_writers_go_but_not_those_in_use(tmp_path):
     store = Store(tmp_path, pytest.fail)
     store.save("index", "k", small(1.0))
-    (path,) = (tmp_path / "v4").iterdir()
+    (path,) = (tmp_path / "v5").iterdir()
     alive = path.with_name(temporary_name(path.name))
     with closing_descriptor(create_locked(alive)):
         dead, other = (path.with_name(f".{x}.{'0' * 16}.tmp") for x in (path.name, "index-other"))
@@ -245,20 +245,17 @@ def write_files(folder, files):
         (folder / file).chmod(0o600)
 
 
-def test_entry_of_version_4_still_loads(tmp_path):
-    """Bytes as version 4 wrote them: if this fails, FORMAT_VERSION must be raised."""
+def test_entry_of_version_5_still_loads(tmp_path):
+    """Bytes as version 5 wrote them: if this fails, FORMAT_VERSION must be raised."""
     numbers = np.array([[1.5, -2.0]], "<f4")
-    vectors, words = numbers.tobytes(), "a\néb".encode()
-    about = {
-        "vectors": ["<f4", [1, 2], hashlib.sha256(vectors).hexdigest()],
-        "w": ["|u1", [5], hashlib.sha256(words).hexdigest()],
-    }
-    body = json.dumps(
-        {"format": 4, "kind": "index", "key": "k", "created": "", "meta": {}, "arrays": about}
-    ).encode()
-    tail = hashlib.sha256(body).digest() + len(body).to_bytes(8, "little")
-    name = "index-" + hashlib.sha256(b'[4, "index", "k"]').hexdigest()
-    write_files(tmp_path / "v4", {name: vectors + words + body + tail})
+    words = "a\néb".encode()
+    about = {"vectors": ["<f4", [1, 2]], "w": ["|u1", [5]]}
+    head = json.dumps({"kind": "index", "key": "k", "meta": {}, "arrays": about}).encode()
+    head = head.ljust(192 - 16)
+    body = head + numbers.tobytes().ljust(64, b"\0") + words.ljust(64, b"\0")
+    body = (len(body) + 48).to_bytes(8, "little") + (192).to_bytes(8, "little") + body
+    name = "index-" + hashlib.sha256(b'[5, "index", "k"]').hexdigest()
+    write_files(tmp_path / "v5", {name: body + hashlib.sha256(body).digest()})
     expected = Entry({"vectors": numbers, "w": np.frombuffer(words, "u1")}, {})
     assert same(Store(tmp_path, pytest.fail).load("index", "k"), expected)
 
