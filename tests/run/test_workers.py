@@ -5,18 +5,26 @@ import pickle
 import signal
 import struct
 import time
+import tracemalloc
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from identity import identity
+from support import make_embeddings
 
+from dpsan.analysis.verify.base import rewritten
 from dpsan.embeddings import file_digest
+from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.formats.text import TextFormat
 from dpsan.run import workers
-from dpsan.run.plan import Plan
+from dpsan.run.batches import BatchSize, FileBatchSize
+from dpsan.run.plan import Outcome, Plan, Result, Task
 from dpsan.run.run import Run
 from dpsan.run.workers import Pool
 from dpsan.sanitize.result import Texts
+from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 from dpsan.text.lookup import Lookup
 
@@ -148,3 +156,109 @@ def test_other_files_go_on(tmp_path, monkeypatch, capfdbinary, tree):
         assert sorted(path.name for path in out.iterdir()) == ["a.txt", "z.txt"]
     else:
         assert capfdbinary.readouterr().out == b"here\nhere\n"
+
+
+# What a run keeps of its input files does not grow with their number.
+
+
+def test_a_result_takes_no_more_memory_for_more_files():
+    sanitizer = identity()
+    result = Result(sanitizer.accountant(whole_run=True))
+
+    def add(first, last):
+        for file in range(first, last):
+            digests = f"{file:064}", f"{file + 1:064}"
+            task, totals = Task(file), sanitizer.accountant()
+            result.add(Outcome(task, totals, f"{file}.txt", digests))
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        few, many = add(1, 100), add(100, 1100)
+    finally:
+        tracemalloc.stop()
+    assert many - few < 20_000
+    assert result.done == 1099
+
+
+# How large batches become, by the time that they take.
+
+
+FIRST, FAST = 4096, 2_000_000
+
+
+def limits(each, speed):
+    """Sizes of full batches at so many characters a second."""
+    sizes = []
+    for _ in range(30):
+        sizes.append(each.limit)
+        each.took(each.limit / speed, each.limit, full=True)
+    return sizes
+
+
+def test_batches_of_a_stream_end_at_a_size_and_those_of_a_file_at_a_larger_one():
+    speed = FAST / 2  # slow enough that words of a batch may share work
+    stream, sizes = limits(BatchSize(), speed), limits(FileBatchSize(), speed)
+    assert stream[0] == sizes[0] == FIRST
+    assert max(stream) == max(limits(FileBatchSize(), 10 * FAST)) == BatchSize.most < max(sizes)
+    assert max(sizes) <= min(FileBatchSize.most, FileBatchSize.aim * speed)
+
+
+@pytest.mark.parametrize("speed", [1e3, 1e4, 1e5])
+def test_batches_take_a_few_seconds_however_slow_the_first_is(speed):
+    each, grown = FileBatchSize(), BatchSize()
+    each.took(0.001, 5, full=False)  # which says little
+    assert each.limit == FIRST
+    each.took(2 + each.limit / speed, each.limit, full=True)
+    last = limits(each, speed)[-1]
+    assert last / speed <= 2 * FileBatchSize.aim
+    assert last == FIRST or last / speed > FileBatchSize.aim / 4
+    largest = max(limits(grown, 1e6))
+    assert limits(grown, 1e3)[-1] < largest / 10
+    assert {*limits(BatchSize(adaptive=False), speed)} == {BatchSize.most}
+
+
+# Files, copies, lines and workers of a run have random numbers of their own, far into the run.
+
+
+WORDS = [f"word{row}" for row in range(40)]
+LINE = f"{' '.join(WORDS)}\n".encode()
+"""Two outputs of it are equal by chance once in 10^50: every draw is nearly uniform."""
+
+
+@pytest.fixture(scope="module")
+def sanitizer():
+    return Sanitizer("krr", epsilon=0.5, embeddings=make_embeddings(n=40, d=4), case="vocabulary")
+
+
+def test_no_copy_or_file_is_written_like_another(sanitizer):
+    (written,) = rewritten(sanitizer, [LINE], KEY, copies=70)
+    assert len(set(written.splitlines())) == 70
+    files = [1, 2, 3, 4, 5, 64, 65, 5000]
+    assert len(set(rewritten(sanitizer, [LINE] * 8, KEY, files=files))) == 8
+
+
+def test_no_part_of_a_long_line_is_written_like_another(sanitizer):
+    """256 words share a stream: 20 of them, and a line above 1 MiB in several stretches."""
+    many = WORDS[:32] * 160
+    plain, wide = (gap.join(many).encode() for gap in (" ", " " * 300))
+    assert len(wide) > 1 << 20
+    outputs = [rewritten(sanitizer, [line], KEY)[0].split() for line in (plain, wide)]
+    assert outputs[0] == outputs[1]
+    rows = np.array(outputs[0]).reshape(-1, 256)
+    assert (len(rows), len(np.unique(rows, axis=0))) == (20, 20)
+    for first, second in pairwise(outputs[0][at:] for at in range(0, 1024, 256)):
+        assert np.mean([one == other for one, other in zip(first, second, strict=False)]) < 0.2
+
+
+def test_workers_write_what_one_process_writes(tmp_path):
+    """The same words, records and epsilon: two records a batch, in many batches."""
+    path = tmp_path / "v.txt"
+    path.write_text("".join(f"{word} {at} 1\n" for at, word in enumerate(WORDS)))
+    spec, store = Settings(3.0, "krr", embeddings=path), Store(tmp_path / "cache")
+    alone = rewritten(Sanitizer.from_spec(spec, store), [LINE * 64], KEY)
+    with Pool(spec, store.root, 2, file_digest(path)) as pool:
+        shared = rewritten(
+            Sanitizer.from_spec(spec, store), [LINE * 64], KEY, workers=pool, batch=2
+        )
+    assert (shared, len(set(alone[0].splitlines()))) == (alone, 64)
