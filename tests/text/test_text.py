@@ -19,7 +19,6 @@ from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import shape as patterns
 from dpsan.text.batch import Chunk
-from dpsan.text.batch_of_pieces import joined
 from dpsan.text.letter_case import (
     LetterCase,
     NaturalCase,
@@ -28,6 +27,7 @@ from dpsan.text.letter_case import (
     begins_sentence,
     capitalised,
 )
+from dpsan.text.lookup import joined
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.tokens import TOKENIZERS, is_token, lookup_keys, segments, write_gaps
 
