@@ -104,7 +104,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
             question = replace(question, mechanism=built.mechanism)
         with self.progress.named() as report:
             evaluation = evaluate(question, vocabulary, space, report=report)
-        from dpsan.analysis.evaluate.page import shown
+        from dpsan.analysis.evaluate import shown
 
         self.show(evaluation.as_json(), [shown(evaluation)])
         return 0

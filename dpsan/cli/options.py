@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import Command, flag, option, setting
-from dpsan.cli.output import INPUT, OUTPUT, RUNNING
-from dpsan.cli.progress import Progress
+from dpsan.cli.output import INPUT, OUTPUT, RUNNING, Progress
 from dpsan.errors import UsageError, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.formats.registry import FORMATS

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from textwrap import fill, wrap
+from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import typer
@@ -152,3 +158,163 @@ def print_result(shown: Shown, *, again: bool = False) -> None:
             echo(fill(printable(line), _WIDTH, initial_indent="  ", subsequent_indent="    "))
     if shown.conclusion:
         echo(f"\n{fill(shown.conclusion, _WIDTH)}")
+
+
+# Progress: bars on a terminal; elsewhere lines in a long step.
+
+_STDIN: Final = Path("-")
+_LONG: Final = 15.0
+"""Seconds before a long step is said."""
+PERIOD: Final = 10.0
+"""Seconds between two lines of progress where stderr is no terminal."""
+_COLUMNS: Final[dict[str, dict[str, object]]] = {
+    "Text": {"text_format": "{task.description}", "markup": False},
+    "Spinner": {"spinner_name": "line"},
+}
+
+
+Tell = Callable[..., None]
+"""Shows what is done now, and the share of all work that was done before it (default 0)."""
+
+
+class Progress:
+    """Progress bars of one command.
+
+    Args:
+        quiet: show nothing.
+    """
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet, self._terminal = quiet, sys.stderr.isatty()
+        self._bars = 0
+        """Bars that are shown now: a terminal has room for one."""
+
+    @contextmanager
+    def bytes(
+        self, inputs: list[Path], *, streams: bool
+    ) -> Iterator[tuple[Callable[[int], None] | None, Callable[[int, Path], None]]]:
+        """Yield functions for the bytes that are read, and for each input that begins.
+
+        A bar over the bytes of the inputs with rate and time left, on stderr, and the number and
+        name of the input if there are several.  Where an input is no file, such as a pipe, a
+        counter of bytes with rate and time.  Only where stderr is a terminal that no text comes
+        from or goes to.
+
+        Args:
+            streams: the text goes to standard output.
+        """
+
+        def begin(number: int, path: Path) -> None:
+            if update and len(inputs) > 1:
+                update(description=f"{number} of {len(inputs)}: {printable(path.name)}")
+
+        shared = (streams and os.isatty(1)) or (_STDIN in inputs and os.isatty(0))
+        shown = self._terminal and not self._quiet and not shared
+        sizes = [*map(_size, inputs)] if shown else []
+        total = None if None in sizes else sum(size or 0 for size in sizes)
+        columns = "Bar Download TransferSpeed TimeRemaining Text"
+        if total is None:
+            columns = "Spinner FileSize TransferSpeed TimeElapsed Text"
+        with self._bar(columns, "", total, shown=shown) as update:
+            yield update and (lambda done: update(advance=done)), begin
+
+    @contextmanager
+    def share(self, what: str, why: str = "") -> Iterator[Callable[[float], None]]:
+        """Yield a bar over the share done (0 ... 1) with time left, on a terminal without another;
+        elsewhere a line, if long.
+        """
+        columns, line = "Text Bar TaskProgress TimeRemaining", f"{what}{why}"
+        with (
+            self._lines(_LONG, lambda _: line, again=False),
+            self._bar(columns, what, shown=not self._bars) as update,
+        ):
+            yield lambda share: update(completed=share) if update else None
+
+    def table(self, what: str) -> AbstractContextManager[Callable[[float], None]]:
+        """Return the bar of a table that is made."""
+        return self.share(what, ": once for each vocabulary, then kept")
+
+    @contextmanager
+    def named(self) -> Iterator[Tell]:
+        """Yield a bar with what is done now and the share of all work that is done (0 ... 1).
+
+        Where stderr is no terminal, a line every ten seconds.
+        """
+        last = "", 0.0
+
+        def tell(what: str, share: float = 0.0) -> None:
+            nonlocal last
+            last = what, share
+            if update:
+                update(description=what, completed=share)
+
+        def line(seconds: float) -> str:
+            done = f"{last[1]:.0%} done" if last[1] else "working"
+            return f"{done} after {seconds:.0f} s: {last[0]}".removesuffix(": ")
+
+        columns = "Spinner Text Bar TaskProgress TimeElapsed"
+        with self._lines(PERIOD, line), self._bar(columns, shown=not self._bars) as update:
+            yield tell
+
+    @contextmanager
+    def _lines(
+        self, seconds: float, line: Callable[[float], str], *, again: bool = True
+    ) -> Iterator[None]:
+        """Say a line every so many seconds where stderr is no terminal.
+
+        It comes from a thread: a step may take long without a report.
+        """
+        over, began = Event(), monotonic()
+
+        def work() -> None:
+            while not over.wait(seconds):
+                say(line(monotonic() - began))
+                if not again:
+                    return
+
+        if self._quiet or self._terminal:
+            yield
+            return
+        thread = Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    @contextmanager
+    def _bar(
+        self, columns: str, what: str = "", total: float | None = 1.0, *, shown: bool = True
+    ) -> Iterator[Callable[..., None] | None]:
+        """Yield what changes a bar on stderr; None where that is no terminal.
+
+        Args:
+            columns: names of columns of the library that draws it, ``Text`` for what is done.
+        """
+        if self._quiet or not self._terminal or not shown:
+            yield None
+            return
+        from rich import progress
+        from rich.console import Console
+
+        names = columns.split()
+        made = [getattr(progress, f"{name}Column")(**_COLUMNS.get(name, {})) for name in names]
+        with progress.Progress(*made, console=Console(stderr=True), transient=True) as bar:
+            self._bars += 1
+            try:
+                yield partial(bar.update, bar.add_task(what, total=total))
+            finally:
+                self._bars -= 1
+
+
+def _size(path: Path) -> int | None:
+    """Bytes still to be read of an input; None where nobody knows."""
+    try:
+        status = os.fstat(0) if path == _STDIN else path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        # Whoever opened standard input may have read some of it.
+        return status.st_size - (os.lseek(0, 0, os.SEEK_CUR) if path == _STDIN else 0)
+    except OSError:  # the error is raised where the file is opened
+        return None

@@ -17,7 +17,7 @@ from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.same_files import Use
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for, formats_with
-from dpsan.restore.map_file import Map
+from dpsan.restore.map_file import read_map, rows_by_unit
 from dpsan.restore.restoring import Restoring
 from dpsan.text.numerals import counted
 
@@ -110,10 +110,10 @@ class Restore(Container, Quiet):
     def _restoring(self, stack: ExitStack) -> Restoring:
         """Return what restores records.  Raises InputError, OutputError."""
         if self.map_ is not None:
-            replaced = stack.enter_context(Map(self.map_))
             if self.unit_field is None:
-                return Restoring(replaced.rows(), lambda _: ())
-            return Restoring(None, replaced.by_unit())
+                return Restoring(read_map(self.map_), lambda _: ())
+            rows_of = rows_by_unit(self.map_)
+            return Restoring(None, lambda unit: rows_of.get(unit, ()))
         from dpsan.run.memo_file import MemoFile
 
         assert self.memo is not None  # noqa: S101 - checked

@@ -147,8 +147,6 @@ def refuse(path: Path) -> EmbeddingError:
 # word), ``non_finite`` (also what float32 cannot hold), ``zero``, ``duplicate`` (of a kept row).
 
 MAX_DIMENSIONS: Final = 10_000
-BLOCK: Final = 4 << 20
-"""Bytes read at a time."""
 _UNUSABLE: Final = 100_000
 """Rows left out that are never questioned; beyond, at most ten per kept row."""
 
@@ -184,14 +182,6 @@ class Rows:
     def room(self, wanted: int) -> int:
         """Return the number of rows to read next, at most ``wanted``."""
         return wanted if self._limit is None else min(wanted, self._limit - len(self._words))
-
-    def blocks(self, n: int, row_bytes: int) -> Iterator[tuple[int, int]]:
-        """Yield first row and length of each block of n rows, until the limit is reached."""
-        at = 0
-        while at < n and not self.full:
-            count = min(self.room(max(1, BLOCK // row_bytes)), n - at)
-            yield at, count
-            at += count
 
     def add(
         self,

@@ -6,21 +6,19 @@ Lines of JSON, UTF-8, as sensitive as the input::
     {"unit": ..., "original": ..., "replacement": ..., "class": ...}     any number
 
 All values of a row are strings, words without their possessive ending.  Rows of a unit may stand
-anywhere and more than once; a reader that asks for single units is faster where they stand
-together.  No message quotes a row.
+anywhere and more than once.  No message quotes a row.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 from dpsan.errors import InputError
 from dpsan.files.atomic_files import PrivateFile
-from dpsan.files.source import FileSource, open_input
+from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.text import raw_records
 from dpsan.version import __version__
 
@@ -38,14 +36,6 @@ class Row(NamedTuple):
     unit: str
     original: str
     replacement: str
-
-
-class Part(NamedTuple):
-    """Whole lines of a map: the number of the first, and the bytes."""
-
-    line: int
-    start: int
-    end: int
 
 
 class MapWriter(PrivateFile):
@@ -105,95 +95,45 @@ class MapWriter(PrivateFile):
         self._held.clear()
 
 
-class Map:
-    """An open map; a context manager.
-
-    Args:
-        path: with rows of units to be asked for, a regular file.
+def read_map(path: Path) -> Iterator[Row]:
+    """Yield all rows.
 
     Raises:
-        InputError: it cannot be opened, or is not a map.
+        InputError: it cannot be read, is not a map, or a row is damaged or torn.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._descriptor = open_input(path, hints=False)
-        self._source = FileSource(str(path), self._descriptor)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
-
-    def rows(self) -> Iterator[Row]:
-        """Yield all rows, once.  Raises InputError: one is damaged."""
-        return (row for _, row in self._parts())
-
-    def _parts(self) -> Iterator[tuple[Part, Row]]:
-        lines = _lines(self._source)
-        _header(self._source, lines)
-        for part, raw in lines:
-            yield part, _row(self._source, part.line, raw)
-
-    def by_unit(self) -> Callable[[str], Iterator[Row]]:
-        """Return what yields the rows of a unit.
-
-        In memory a unit takes about 320 bytes, and 150 more for each further part of the file.
-
-        Raises:
-            InputError: a row is damaged, or the file cannot be read twice.
-        """
-        if self._source.descriptor() is None:
-            raise InputError(self._source.name, "not a regular file", "--unit-field reads it twice")
-        parts_of: dict[str, list[Part]] = {}
-        unit = None
-        for part, row in self._parts():
-            parts = parts_of.setdefault(row.unit, [])
-            if row.unit == unit:
-                parts[-1] = parts[-1]._replace(end=part.end)
-            else:
-                parts.append(part)
-            unit = row.unit
-        return lambda unit: self._read(parts_of.get(unit, ()))
-
-    def _read(self, parts: Iterable[Part]) -> Iterator[Row]:
-        """Yield the rows of some parts.  Raises InputError: the file has changed."""
-        for line, start, end in parts:
-            data = os.pread(self._descriptor, end - start, start)
-            for number, raw in enumerate(data.split(b"\n")[:-1], line):
-                yield _row(self._source, number, raw)
-        self._source.check_unchanged()
-
-
-def _lines(source: FileSource) -> Iterator[tuple[Part, bytes]]:
-    """Yield whole lines with their positions.  Raises InputError: the last one is torn."""
-    end = 0
-    for item in raw_records(source, _LONGEST):
-        if item is None:
-            continue
-        line, raw, ending = item
-        start, end = end, end + len(raw) + len(ending)
-        if not ending:
+    with opened_input(path, hints=False) as source:
+        for line, raw, ending in filter(None, raw_records(source, _LONGEST)):
             if line == 1:
-                raise _not_a_map(source)
-            hint = "its run was stopped before it wrote an output of it: delete the line"
-            raise InputError(source.name, "torn row of a map", hint, line=line)
-        yield Part(line, start, end), raw
+                _check_header(source, raw if ending else b"")
+                continue
+            if not ending:
+                hint = "its run was stopped before it wrote an output of it: delete the line"
+                raise InputError(source.name, "torn row of a map", hint, line=line)
+            yield _row(source, line, raw)
+        if not source.bytes_read:
+            raise _not_a_map(source)
 
 
-def _header(source: FileSource, lines: Iterator[tuple[Part, bytes]]) -> str:
-    """Return what identifies the run of a map, whose first line is read."""
+def rows_by_unit(path: Path) -> dict[str, list[Row]]:
+    """Return the rows of each unit.  Raises as :func:`read_map`."""
+    rows: dict[str, list[Row]] = {}
+    for row in read_map(path):
+        rows.setdefault(row.unit, []).append(row)
+    return rows
+
+
+def _check_header(source: FileSource, raw: bytes) -> None:
+    """Raise InputError for a first line of no map, or of one of another schema."""
     try:
-        header = json.loads(next(lines)[1])
-        if header["type"] == "map" and header["schema"] == SCHEMA and type(header["run"]) is str:
-            return str(header["run"])
-        wrong = header["type"] != "map"
-    except (StopIteration, LookupError, TypeError, ValueError, RecursionError):
-        wrong = True
-    if wrong:
-        raise _not_a_map(source)
-    what = f"a map of another schema than {SCHEMA}, which this version reads"
-    raise InputError(source.name, what, "use the dpsan that wrote it", line=1)
+        header = json.loads(raw)
+        if header["type"] != "map":
+            raise ValueError
+        known = header["schema"] == SCHEMA and type(header["run"]) is str
+    except (LookupError, TypeError, ValueError, RecursionError):
+        raise _not_a_map(source) from None
+    if not known:
+        what = f"a map of another schema than {SCHEMA}, which this version reads"
+        raise InputError(source.name, what, "use the dpsan that wrote it", line=1)
 
 
 def _not_a_map(source: FileSource) -> InputError:

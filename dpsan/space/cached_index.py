@@ -9,36 +9,33 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
-from dpsan.embeddings.base import Embeddings, Watch
-from dpsan.embeddings.cache.entry import Entry
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
 from dpsan.errors import EmbeddingError
-from dpsan.space.arrays import largest_norm
+from dpsan.space.arrays import Floats32, largest_norm
 from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
 
 INDEX_KIND = "index"
-_SMALL: Final = ("centroid", "largest_norm", "counts", "spellings")
-"""Arrays of an entry that are read before anything else is needed."""
+VECTORS_KIND = "vectors"
+"""Entries of their own: many runs need the words alone."""
 
 
 def _entry(embeddings: Embeddings) -> Entry:
-    vectors = np.ascontiguousarray(embeddings.vectors, dtype=np.float32)
     arrays: Arrays = {
-        "vectors": vectors,
         "words": _lines(embeddings.index_to_key),
         # Sums over all vectors, to be spared at every start.
-        "centroid": centroid_of(vectors),
-        "largest_norm": np.array([largest_norm(vectors)]),
+        "centroid": centroid_of(embeddings.vectors),
+        "largest_norm": np.array([largest_norm(embeddings.vectors)]),
     }
     if embeddings.counts is not None:
         arrays["counts"] = embeddings.counts
@@ -47,10 +44,8 @@ def _entry(embeddings: Embeddings) -> Entry:
     meta = {
         "source": Path(embeddings.source).name,
         "digest": embeddings.digest,
-        "words": embeddings.n,
         "dimensions": embeddings.d,
         "dropped": dict(embeddings.dropped),
-        "spelled": embeddings.spellings is not None,
     }
     return Entry(arrays=arrays, meta=meta)
 
@@ -60,9 +55,8 @@ def _lines(words: list[str]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(words).encode(), dtype=np.uint8)
 
 
-def _words(entry: Entry, name: str = "words") -> list[str]:
-    """Return the words of an entry, or how they are usually written."""
-    return entry.arrays[name].tobytes().decode().split("\n")
+def _words(lines: NDArray[np.uint8]) -> list[str]:
+    return lines.tobytes().decode().split("\n")
 
 
 def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
@@ -80,36 +74,25 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
     return MetricSpace(embeddings, store, f"memory-{content.hexdigest()}")
 
 
-def _build(path: Path, vocab_size: int | None, digest: str, watch: Watch) -> Entry:
-    embeddings = load_watched(path, vocab_size, watch)
-    if embeddings.digest != digest:  # else it would be kept under the name of the old file
-        raise EmbeddingError(path, "changed while it was read")
-    return _entry(embeddings)
-
-
 class _Stored(Embeddings):
-    """An entry whose words and vectors are read when first requested; damaged ones are built again.
+    """Embeddings whose vectors are read when first requested.
 
     Args:
-        read: gives its words or its vectors, by the name of the array.
-        about: the other fields, n and d.
+        read: gives the vectors.
+        about: the other fields, and d.
     """
 
-    _read: Callable[[str], Entry]
+    _read: Callable[[], Floats32]
 
-    def __init__(self, read: Callable[[str], Entry], **about: Any) -> None:
+    def __init__(self, read: Callable[[], Floats32], **about: Any) -> None:
         # The base is frozen.
         self.__dict__.update(about, _read=read)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "vectors":
-            value: Any = self._read(name).arrays[name]
-        elif name == "index_to_key":
-            value = _words(self._read("words"))
-        else:
+        if name != "vectors":
             raise AttributeError(name)
-        self.__dict__[name] = value
-        return value
+        self.__dict__[name] = vectors = self._read()
+        return vectors
 
     def __reduce__(self) -> tuple[object, ...]:
         values = (self.index_to_key, self.vectors, self.source, self.digest, self.counts)
@@ -137,33 +120,40 @@ def open_space(
         index = partial(FlatIndex, embeddings.vectors)
         return embeddings, MetricSpace(*about, bundled=whole, index=index)
     digest = file_digest(path, vocab_size=vocab_size)
-    build = partial(_build, path, vocab_size, digest, store.watch)
 
-    def read(*names: str) -> Entry:
-        return store.load(INDEX_KIND, digest, names) or store.get(INDEX_KIND, digest, build)
+    @cache
+    def loaded() -> Embeddings:
+        embeddings = load_watched(path, vocab_size, store.watch)
+        if embeddings.digest != digest:  # else it would be kept under the name of the old file
+            raise EmbeddingError(path, "changed while it was read")
+        return embeddings
 
-    entry = read(*_SMALL)
-    if not entry.meta.get("source_suffices", True):  # what is damaged later cannot be built again
-        entry = store.get(INDEX_KIND, digest, build)
+    def vectors() -> Floats32:
+        made = store.get(VECTORS_KIND, digest, lambda: Entry({"vectors": loaded().vectors}, {}))
+        return made.arrays["vectors"]
+
+    entry = store.get(INDEX_KIND, digest, lambda: _entry(loaded()))
+    arrays = entry.arrays
     embeddings = _Stored(
-        read,
-        n=entry.meta["words"],
+        vectors,
+        index_to_key=_words(arrays["words"]),
         d=entry.meta["dimensions"],
         source=str(path),
         digest=digest,
-        counts=entry.arrays.get("counts"),
+        counts=arrays.get("counts"),
         dropped=entry.meta["dropped"],
-        spellings=_words(entry, "spellings") if entry.meta["spelled"] else None,
+        spellings=_words(arrays["spellings"]) if "spellings" in arrays else None,
     )
-    if "vectors" in entry.arrays:  # it was read whole
-        embeddings.__dict__.update(index_to_key=_words(entry), vectors=entry.arrays["vectors"])
-    norm = float(entry.arrays["largest_norm"][0])
+    # A gensim file cannot give again what is damaged later.
+    if loaded.cache_info().currsize or not entry.meta.get("source_suffices", True):
+        _ = embeddings.vectors
+    norm = float(arrays["largest_norm"][0])
     return embeddings, MetricSpace(
         embeddings,
         store,
         digest,
         index=lambda: FlatIndex(embeddings.vectors, norm),
-        centroid=entry.arrays["centroid"],
+        centroid=arrays["centroid"],
     )
 
 
@@ -189,9 +179,11 @@ def describe(
     if unsafe_pickle and path is not None:
         # Stored under the digest of the file's bytes: later runs find it without the pickle.  The
         # file alone cannot give it again, so it is read whole when it is opened.
-        entry = _entry(load_unsafe_pickle(path, vocab_size=vocab_size))
+        loaded = load_unsafe_pickle(path, vocab_size=vocab_size)
+        entry = _entry(loaded)
         entry.meta["source_suffices"] = False
-        store.save(INDEX_KIND, entry.meta["digest"], entry)
+        store.save(VECTORS_KIND, loaded.digest, Entry({"vectors": loaded.vectors}, {}))
+        store.save(INDEX_KIND, loaded.digest, entry)
     embeddings, space = open_space(path, vocab_size, store)
     nearest = space.nearest_distances()
     quantiles = np.quantile(nearest, (0.05, 0.5, 0.95)) if len(nearest) else np.zeros(3)

@@ -25,7 +25,7 @@ from dpsan.analysis.compare.measure import (
 from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.cli import progress
+from dpsan.cli import output
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.formats.base import ReadOptions
@@ -223,13 +223,13 @@ def test_cells():
 
 
 def test_progress_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "PERIOD", 0.01)
-    with progress.Progress().named() as tell:
+    monkeypatch.setattr(output, "PERIOD", 0.01)
+    with output.Progress().named() as tell:
         tell("krr at LDP epsilon 8", 0.25)
         while not (told := capsys.readouterr().err):
             pass
     assert re.match(r"dpsan: (working|25% done) after \d+ s(: (krr at LDP epsilon 8)?)?\n", told)
-    with progress.Progress(quiet=True).named() as tell:
+    with output.Progress(quiet=True).named() as tell:
         tell("krr", 0.5)
     assert capsys.readouterr().err == ""
 

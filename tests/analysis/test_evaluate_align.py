@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from support import cases, embed, make_embeddings
 
 from dpsan import load_embeddings
-from dpsan.analysis.evaluate import Question, evaluate
+from dpsan.analysis.evaluate import Question, evaluate, shown
 from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
-from dpsan.analysis.evaluate.page import shown
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
 from dpsan.analysis.pages.sections import page

@@ -20,7 +20,7 @@ from cache_entries import NOBODY, NUMBERS, left_behind, same, small
 from dpsan.embeddings.cache import store as module
 from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.errors import CacheError
-from dpsan.files.names import create_locked, temporary_name
+from dpsan.files.names import create_locked, remove, temporary_name
 from dpsan.files.source import closing_descriptor
 
 
@@ -102,7 +102,7 @@ def test_modes(tmp_path, umask):
     finally:
         os.umask(before)
     seen = [root.parent, root, *root.rglob("*")]
-    assert len(seen) == 5  # new, cache, v3, lock, entry
+    assert len(seen) == 5  # new, cache, v5, lock, entry
     for path in seen:
         expected = 0o700 if path.is_dir() else 0o600
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
@@ -170,17 +170,17 @@ def test_root_is_a_file_or_its_directory_a_link(tmp_path):
     assert "Not a directory" in assert_goes_on(tmp_path / "file" / "cache")
     Store(tmp_path / "real").save("index", "k", small())
     (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "v4").symlink_to(tmp_path / "real" / "v4")
+    (tmp_path / "cache" / "v5").symlink_to(tmp_path / "real" / "v5")
     assert_goes_on(tmp_path / "cache")
 
 
 def test_version_directory_open_to_others(tmp_path):
     Store(tmp_path).save("index", "k", small())
     assert Store(tmp_path, pytest.fail).load("index", "k") is not None
-    (tmp_path / "v4").chmod(0o770)
+    (tmp_path / "v5").chmod(0o770)
     assert "other users may write" in assert_goes_on(tmp_path)
     if os.geteuid() == 0:  # only root can give files away
-        os.chown(tmp_path / "v4", NOBODY, NOBODY)
+        os.chown(tmp_path / "v5", NOBODY, NOBODY)
         assert "another user" in assert_goes_on(tmp_path)
 
 
@@ -193,7 +193,7 @@ def test_read_only_root():
         (root / "empty").mkdir(0o555)
         assert "Permission denied" in assert_goes_on(root / "empty")
         Store(root / "full", pytest.fail).save("index", "k", small(3.0))
-        (root / "full" / "v4").chmod(0o500)
+        (root / "full" / "v5").chmod(0o500)
         # What is there is still read, without a word; what is not there is built each time.
         full = Store(root / "full", pytest.fail)
         assert same(full.get("index", "k", never), small(3.0))
@@ -204,7 +204,7 @@ def test_read_only_root():
     finally:
         if privileged:
             os.seteuid(0)
-        (root / "full" / "v4").chmod(0o700)
+        (root / "full" / "v5").chmod(0o700)
         shutil.rmtree(root)
 
 
@@ -213,7 +213,7 @@ def test_messages_hold_no_words(tmp_path):
     entry = Entry({"CANARY": np.frombuffer(b"CANARY", np.uint8)}, {"m": "CANARY"})
     store = Store(tmp_path, notes.append)
     store.save("index", "CANARY", entry)
-    (path,) = tmp_path.glob("v4/index-*")
+    (path,) = tmp_path.glob("v5/index-*")
     intact = path.read_bytes()
     for bad in (intact[:-1], intact[:-1] + b"\xff", b"", intact[1:], b"_" + intact[1:]):
         path.write_bytes(bad)
@@ -226,7 +226,7 @@ def test_messages_hold_no_words(tmp_path):
 def test_temporaries_of_dead_writers_go_but_not_those_in_use(tmp_path):
     store = Store(tmp_path, pytest.fail)
     store.save("index", "k", small(1.0))
-    (path,) = (tmp_path / "v4").iterdir()
+    (path,) = (tmp_path / "v5").iterdir()
     alive = path.with_name(temporary_name(path.name))
     with closing_descriptor(create_locked(alive)):
         dead, other = (path.with_name(f".{x}.{'0' * 16}.tmp") for x in (path.name, "index-other"))
@@ -245,20 +245,17 @@ def write_files(folder, files):
         (folder / file).chmod(0o600)
 
 
-def test_entry_of_version_4_still_loads(tmp_path):
-    """Bytes as version 4 wrote them: if this fails, FORMAT_VERSION must be raised."""
+def test_entry_of_version_5_still_loads(tmp_path):
+    """Bytes as version 5 wrote them: if this fails, FORMAT_VERSION must be raised."""
     numbers = np.array([[1.5, -2.0]], "<f4")
-    vectors, words = numbers.tobytes(), "a\néb".encode()
-    about = {
-        "vectors": ["<f4", [1, 2], hashlib.sha256(vectors).hexdigest()],
-        "w": ["|u1", [5], hashlib.sha256(words).hexdigest()],
-    }
-    body = json.dumps(
-        {"format": 4, "kind": "index", "key": "k", "created": "", "meta": {}, "arrays": about}
-    ).encode()
-    tail = hashlib.sha256(body).digest() + len(body).to_bytes(8, "little")
-    name = "index-" + hashlib.sha256(b'[4, "index", "k"]').hexdigest()
-    write_files(tmp_path / "v4", {name: vectors + words + body + tail})
+    words = "a\néb".encode()
+    about = {"vectors": ["<f4", [1, 2]], "w": ["|u1", [5]]}
+    head = json.dumps({"kind": "index", "key": "k", "meta": {}, "arrays": about}).encode()
+    head = head.ljust(192 - 16)
+    body = head + numbers.tobytes().ljust(64, b"\0") + words.ljust(64, b"\0")
+    body = (len(body) + 48).to_bytes(8, "little") + (192).to_bytes(8, "little") + body
+    name = "index-" + hashlib.sha256(b'[5, "index", "k"]').hexdigest()
+    write_files(tmp_path / "v5", {name: body + hashlib.sha256(body).digest()})
     expected = Entry({"vectors": numbers, "w": np.frombuffer(words, "u1")}, {})
     assert same(Store(tmp_path, pytest.fail).load("index", "k"), expected)
 
@@ -274,3 +271,98 @@ def test_arrays_are_read_once(tmp_path):
     assert vectors.nbytes < peak < 1.3 * vectors.nbytes
     assert found.ctypes.data % 64 == 0
     assert found.flags.c_contiguous
+
+
+# Damage on disk: a load gives what was saved or nothing (more in tests/scoreboard/damage.py).
+
+
+KIND, KEY = "index", "some key"
+
+
+def original() -> Entry:
+    rng = np.random.default_rng(7)
+    return Entry(
+        {
+            "vectors": rng.standard_normal((9, 5)).astype("<f4"),
+            "norms": rng.standard_normal((9, 5)).astype("<f4"),
+            "empty": np.empty((0, 3)),
+            "ids": np.arange(6, dtype="<i8"),
+        },
+        {"metric": "euclidean", "n": 9},
+    )
+
+
+def right(entry: Entry | None) -> bool:
+    return same(entry, original())
+
+
+class Shelf:
+    """A store with one intact entry that can be put back."""
+
+    def __init__(self, base: Path) -> None:
+        self.notes: list[str] = []
+        self.store = Store(base / "cache", self.notes.append)
+        self.store.save(KIND, KEY, original())
+        (self.path,) = (base / "cache" / "v5").iterdir()
+        self.intact = self.path.read_bytes()
+
+    def restore(self) -> None:
+        """Power of every test: the entry loads when nothing is wrong with it."""
+        remove(self.path)
+        self.path.touch(0o600)
+        self.path.write_bytes(self.intact)
+        self.notes.clear()
+        assert right(self.store.load(KIND, KEY))
+        assert self.notes == []
+
+    def assert_noticed(self) -> None:
+        assert self.store.load(KIND, KEY) is None
+        assert len(self.notes) == 1, self.notes
+        assert "damaged" in self.notes[0]
+        assert "rebuilding" in self.notes[0]
+
+    def assert_rebuilt(self) -> None:
+        self.notes.clear()
+        assert right(self.store.get(KIND, KEY, original))
+        assert len(self.notes) == 1, self.notes
+        assert right(self.store.load(KIND, KEY))
+        assert len(self.notes) == 1, self.notes
+        assert left_behind(self.store.root) == []
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    return Shelf(tmp_path_factory.mktemp("damage"))
+
+
+@pytest.mark.parametrize("size", [0, 1, 47, 48, 1 << 40])
+def test_another_size_is_seen_before_anything_is_read(shelf, size):
+    shelf.restore()
+    os.truncate(shelf.path, size)  # sparse
+    shelf.assert_noticed()
+    shelf.assert_rebuilt()
+
+
+@pytest.mark.parametrize("change", ["saved", "removed", "truncated"])
+def test_changed_while_it_is_read(shelf, monkeypatch, change):
+    """Between two of our reads; only what nobody of us does is damage."""
+    shelf.restore()
+    readv, writer, calls = os.readv, Store(shelf.store.root), []
+    act = {
+        "saved": lambda: writer.save(KIND, KEY, original()),
+        "removed": shelf.path.unlink,
+        "truncated": lambda: os.truncate(shelf.path, 20),
+    }[change]
+
+    def interrupted(fd, parts):
+        calls.append(1)
+        if len(calls) == 1:
+            act()
+        return readv(fd, parts)
+
+    monkeypatch.setattr(os, "readv", interrupted)
+    found = shelf.store.load(KIND, KEY)
+    # The file that was opened stays whole whoever replaces or removes its name.
+    assert found is None if change == "truncated" else right(found)
+    assert calls
+    assert ["damaged" in note for note in shelf.notes] == [True] * (change == "truncated")

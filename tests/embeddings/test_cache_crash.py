@@ -23,7 +23,7 @@ CLEANING = {"open", "close", "stat", "lstat", "fstat", "unlink", "listdir"}
 def spoil(root):
     """An entry under the same key that is there and damaged."""
     Store(root).save("index", "k", small(2))
-    for path in root.glob("v4/index-*"):
+    for path in root.glob("v5/index-*"):
         path.write_bytes(b"damaged")
 
 

@@ -1,14 +1,23 @@
 import codecs
+import csv
+import gzip
+import html
+import io
+import json
+import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from identity import identity, marker, through
+from identity import Collected, identity, lettered, marker, through, through_file
 from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
+from dpsan.formats.paths import parse_field
+from dpsan.formats.registry import REFUSED
 from dpsan.sanitize.statement import Statement
+from dpsan.text.tokens import TOKENIZERS
 
 SAME, MASK = identity(), marker()
 
@@ -93,3 +102,305 @@ def test_what_is_invisible_is_dropped_and_counted(kind, data, expected, dropped,
     plural = "s" * (dropped > 1)
     said = Statement(outcome.totals, MASK.mechanism.name, 0.0).lines()
     assert f"{dropped} invisible character{plural} between words dropped" in said
+
+
+# What is not text is refused by name; -f text reads it all the same.  Issue 13.
+
+
+@given(data=st.binary(max_size=80), size=st.integers(1, 9), kind=st.sampled_from(["text", "csv"]))
+def test_no_nul_comes_through(data, size, kind):
+    """Also where blocks are cut; with force_text the same bytes are read."""
+    options = {"fields": ("1",), "header": False} if kind == "csv" else {}
+    try:
+        through(SAME, data, kind, size=size, **options)
+    except InputError as error:
+        assert str(error).startswith("test:")  # noqa: PT017
+    else:
+        assert b"\0" not in data
+    if kind == "text" and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        assert through(SAME, data, kind, size=size, force_text=True)
+
+
+@cases(
+    "data message",
+    (b"%PDF-1.7\n", "a PDF document"),
+    (b"PK\x03\x04\x14\0", "a zip archive (.docx, .xlsx and .epub are such)"),
+    (gzip.compress(b"one two", mtime=0), "gzip data"),
+    (b"BZh91AY", "bzip2 data"),
+    (b"\xfd7zXZ\0", "xz data"),
+    (b"(\xb5/\xfd\0", "zstd data"),
+    (b"PAR1\x15", "a Parquet file"),
+    (b"{\\rtf1", "an RTF document"),
+    (b"\x7fELF\2", "a program"),
+    (b"\xef\xbb\xbf<?xml version='1.0'?>\n", "an XML document"),
+    (b" <!DOCTYPE HTML>\n<p>", "an HTML page"),
+    (b"<html lang='en'>\n", "an HTML page"),
+)
+def test_first_bytes(data, message):
+    for size in (1, 1 << 18):
+        with pytest.raises(InputError) as caught:
+            through(SAME, data, "text", size=size)
+        assert str(caught.value).startswith(f"test: {message}, not lines of text (")
+        assert str(caught.value).endswith("-f text reads it as it is)")
+    # Further on they are text, and so they are where the user says so.
+    later = b"a line\n" + data.replace(b"\0", b"")
+    assert through(SAME, later, "text")[1].totals.records >= 2
+    assert through(SAME, data, "text", force_text=True)[1].totals.records >= 1
+    with pytest.raises(InputError, match="not lines of text"):
+        through(SAME, data, "csv", fields=("1",), header=False)
+
+
+@pytest.mark.parametrize("suffix", [*REFUSED, ".PDF", ".xml.gz"])
+def test_names(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    data = b"one two\n"
+    path.write_bytes(gzip.compress(data, mtime=0) if suffix.endswith(".gz") else data)
+    with pytest.raises(InputError, match=rf"^{path}: a.* not lines of text"):
+        through_file(SAME, path)
+    # The user knows better.
+    assert through_file(SAME, path, "text", force_text=True)[0] == data
+
+
+def test_json(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b'{"text": "one"}\n')
+    with pytest.raises(InputError, match=r"json needs --field \(such as --field text\)"):
+        through_file(SAME, path)
+    assert through_file(SAME, path, fields=("text",))[0] == path.read_bytes()
+    assert through_file(SAME, path, "jsonl", fields=("text",))[0] == path.read_bytes()
+    for data in (b"[\n{}]\n", b'[{"text":"one"}]\n'):
+        with pytest.raises(InputError, match=r"test:1: .* \(one JSON array\? -f json reads it"):
+            through(SAME, data, "jsonl", fields=("text",))
+    with pytest.raises(InputError, match=r"^test:1: record is a list, not an object$"):
+        through(SAME, b'[["one"]]', "json", fields=("text",))
+
+
+def test_json_is_not_taken_for_text():
+    """On standard input nothing tells the format: the names of fields were drawn, too."""
+    for data, message in {
+        b'[{"text": "one"}]': "a JSON array",
+        b'[\n  {"text": "one"}\n]\n': "a JSON array",
+        b"[{}]": "a JSON array",
+        b'\xef\xbb\xbf {"text": "one"}\n': "JSON",
+        b'{\r\n  "text": "one"\r\n}\r\n': "JSON",
+    }.items():
+        for size in (1, 1 << 18):
+            with pytest.raises(InputError, match=f"test: {message}, not lines of text .-f json"):
+                through(SAME, data, "text", size=size)
+        assert through(SAME, data, "text", force_text=True)[0] == data
+    for data in (b"[1] a note\n", b'["so" he said]\n', b"{name}, hello\n", b"a\n[\n{\n"):
+        assert through(SAME, data, "text")[0] == data
+    for data in (b'{"a" b}\n', b"\x0b[\n", b"[\x0c\n"):
+        assert through(SAME, data, "text")[0] == data
+
+
+def test_nul():
+    with pytest.raises(InputError, match=r"^test:2: NUL byte: not text \(iconv -f UTF-16 or tr"):
+        through(SAME, b"one\ntw\0o\n", "text")
+    with pytest.raises(InputError, match=r"^test:1: looks like UTF-16"):
+        through(SAME, "one\n".encode("utf-16"), "text")
+    assert through(SAME, b"tw\0o\n", "text", force_text=True)[0] == b"tw\0o\n"
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".zst"])
+def test_an_empty_file_is_not_compressed_data(tmp_path, suffix):
+    """As zcat: exit status 1, not an empty success."""
+    if suffix == ".zst":
+        pytest.importorskip("zstandard", reason="extra 'zst' is not installed")
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match=r"data: empty$"):
+        through_file(SAME, path)
+    assert through(SAME, b"", "text")[0] == b""
+
+
+@given(path=st.text("ab.[]?\\", max_size=300) | st.text(max_size=30))
+@example(".".join("a" * 5000))
+@example("[]" * 5000)
+@example("a" + "[]" * 100)
+def test_any_path(path):
+    try:
+        assert parse_field(path).steps
+    except UsageError as error:
+        assert len(str(error)) < 200  # noqa: PT017
+    else:
+        assert len(path) < 1000
+
+
+# How a text was written (quotes, escapes, entities) follows from its words alone.
+
+
+LETTERED = lettered()
+LETTERED.letter = "\u00e9/"
+WORDS = ("maria", "jos\u00e9", "1,234", "https://a.example/b", "\u2615", "ann@b.example")
+GAPS = (" ", ", ", "/", ' "', " \u2014 ", " & ", "\t", " <")
+
+
+def table(delimiter, quoting):
+    def write(text):
+        out = io.StringIO()
+        rows = csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator="\n")
+        rows.writerows([("n", "t"), ("1", text)])
+        return out.getvalue()
+
+    return write
+
+
+def lines(ascii_, slash):
+    def write(text):
+        return json.dumps({"t": text}, ensure_ascii=ascii_).replace("/", slash) + "\n"
+
+    return write
+
+
+def page(text):
+    return f"<p>{html.escape(text)}</p>".encode("ascii", "xmlcharrefreplace").decode()
+
+
+WRITERS = {
+    "csv": ("csv", table(",", csv.QUOTE_MINIMAL)),
+    "csv, all quoted": ("csv", table(",", csv.QUOTE_ALL)),
+    "semicolons": ("csv", table(";", csv.QUOTE_MINIMAL)),
+    "tsv": ("tsv", table("\t", csv.QUOTE_MINIMAL)),
+    "jsonl in ASCII": ("jsonl", lines(True, "/")),
+    "jsonl as PHP writes it": ("jsonl", lines(True, r"\/")),
+    "jsonl": ("jsonl", lines(False, "/")),
+    "json": ("json", lines(True, r"\/")),
+    "html": ("html", page),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@settings(max_examples=40)
+@given(data=st.data())
+def test_equal_but_for_the_words(name, data):
+    kind, write = WRITERS[name]
+    gaps = data.draw(st.lists(st.sampled_from(GAPS), max_size=4))
+    options = {} if kind == "html" else {"fields": ("t",)}
+    if name == "semicolons":
+        options["delimiter"] = ";"
+    texts = []
+    for _ in range(2):
+        words = [data.draw(st.sampled_from(WORDS)) for _ in range(len(gaps) + 1)]
+        pieces = (word + gap for word, gap in zip(words, [*gaps, ""], strict=True))
+        texts.append("".join(pieces))
+    between = [TOKENIZERS["unicode"](text)[::2] for text in texts]
+    assume(between[0] == between[1])
+    first, second = (through(LETTERED, write(text).encode(), kind, **options)[0] for text in texts)
+    assert first == second
+    assert "\u00e9/".encode() in first
+
+
+# test_formats_csv
+
+
+@given(data=st.binary(max_size=60) | st.text('a,"\n\r\t', max_size=40).map(str.encode))
+def test_any_bytes_of_a_table(data):
+    try:
+        out, _ = through(SAME, data, "csv", fields=("1",), header=False, size=3, force_text=True)
+    except InputError as error:
+        assert str(error).startswith("test:")  # noqa: PT017
+        return
+    before, after = (each.decode("utf-8", "replace") for each in (data, out))
+    assert after.replace('"', "") == before.replace('"', "")
+    assert through(SAME, out, "csv", fields=("1",), header=False, force_text=True)[0] == out
+
+
+def run(data, *fields, sanitizer=MASK, kind="csv", **options):
+    return through(sanitizer, data, kind, fields=fields, **options)[0]
+
+
+WHOLE = b'\xef\xbb\xbf"id","text",n\r\n1,"a ""b""\r\nc",""\r\n2,d,5" x\r\n3,"",\r\n\r\n4,"e",x'
+
+
+@cases(
+    "data field header out",
+    (
+        WHOLE,
+        "text",
+        True,
+        WHOLE.replace(b'a ""b""\r\nc', b'<unk> ""<unk>""\r\n<unk>')
+        .replace(b",d,", b',"<unk>",')
+        .replace(b'"e"', b'"<unk>"'),
+    ),
+    # A cell that needs no quotes has none; one whose new text needs them gets them.
+    (b'a"b,c\n', "1", False, b'"<unk>""<unk>",c\n'),
+    # Quotes because of a comma within a word would tell of it; those of a column do not.
+    (b't,n\n"1,234",x\nfive,x\n', "t", True, b"t,n\n<unk>,x\n<unk>,x\n"),
+    (b'"t",n\n"1,234",x\nfive,x\n', "t", True, b'"t",n\n"<unk>",x\n"<unk>",x\n'),
+    (b'"1,234","x"\n', "1", False, b'"<unk>","x"\n'),
+    (b'"1,234",x\n', "1", False, b"<unk>,x\n"),
+    # Excel's first line passes and names the delimiter, also behind a byte order mark.
+    (b"sep=;\r\nid;text\r\na;b\r\n", "text", True, b"sep=;\r\nid;text\r\na;<unk>\r\n"),
+    (b"\xef\xbb\xbfsep=|\na|b\n", "2", False, b"\xef\xbb\xbfsep=|\na|<unk>\n"),
+    (b"sep=x\na\n", "1", False, b"<unk>=<unk>\n<unk>\n"),
+    # The name comes before the number.
+    (b"id,text,2\na,b,c\n", "2", True, b"id,text,2\na,b,<unk>\n"),
+    (b"id,text,2\na,b,c\n", "3", False, b"id,text,<unk>\na,b,<unk>\n"),
+)
+def test_quotes_and_columns(data, field, header, out):
+    assert run(data, field, header=header) == out
+
+
+def test_several_columns_and_tabs():
+    assert run(b"id,text,2\na,b,c\n", "1", "text") == b"id,text,2\n<unk>,<unk>,c\n"
+    assert run(b"a\tb,c\n", "2", header=False, kind="tsv") == b"a\t<unk>,<unk>\n"
+
+
+THERE = (
+    "2 columns; -k NAME or a number; dpsan headers FILE lists the names, --no-header is for a "
+    "first row that is data"
+)
+WIDTH = "columns, expected 2 (check quotes and --format)"
+
+
+@cases(
+    "data fields message",
+    (b"id,text\n", ("body",), "test: no column 'body' (columns: id, text)"),
+    (b"id,text\n", (), "test: csv needs --field (columns: id, text)"),
+    (b"Uma,Thorne\n", ("0",), f"test: no column '0' ({THERE})"),
+    (b"t,t\n", ("t",), "test: 2 columns are named 't' (choose by number, such as --field 1)"),
+    (b"a,b\n1,2\n\n1,2,3\n", ("a",), f"test:4: 3 {WIDTH}"),
+    (b'a,b\n1,"2\n3"\n4\n', ("a",), f"test:4: 1 {WIDTH}"),
+    (b'a,b\n1,"2\n3', ("a",), "test:2: a quoted cell does not end"),
+    (b'a,b\n1,"2"x\n', ("a",), "test:2: column 2: text behind a closing quote"),
+)
+def test_messages(data, fields, message):
+    with pytest.raises(InputError) as caught:
+        run(data, *fields)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("fields", [(), ("text",), ("3",)])
+@pytest.mark.parametrize("header", [True, False])
+def test_issue_13_no_cell_of_the_first_row_is_in_a_message(fields, header):
+    """It is data where somebody forgot --no-header."""
+    with pytest.raises(InputError) as caught:
+        run(b"Maria,secret\n", *fields, header=header)
+    assert "2 columns" in str(caught.value)
+    assert not re.search("Maria|secret", repr(caught.value.__dict__) + str(caught.value))
+
+
+def test_big_cells(monkeypatch):
+    big = b'id,text\n1,"' + b'x ""y""\n' * 20_000 + b'"\n'
+    assert run(big, "text", sanitizer=SAME) == big
+    monkeypatch.setattr(ReadOptions, "max_record", 1000)
+    with pytest.raises(InputError, match="test:2: record longer than 1000 bytes"):
+        run(big, "text")
+
+
+def test_joined_files_have_one_header():
+    sink = Collected()
+    for data in (b"\xef\xbb\xbfid,text\n1,a", b"\xef\xbb\xbfid,text\n2,b\n"):
+        through(SAME, data, "csv", fields=("text",), sink=sink)
+    assert sink.data == b"\xef\xbb\xbfid,text\n1,a\n2,b\n"
+    with pytest.raises(InputError, match="other columns than the first file"):
+        through(SAME, b"text,id\n2,b\n", "csv", fields=("text",), sink=sink)
+    assert sink.data == b"\xef\xbb\xbfid,text\n1,a\n2,b\n"
+
+
+def test_copies_and_encodings():
+    assert through(SAME, b"h\na\nb", "csv", fields=("h",), copies=2)[0] == b"h\na\na\nb\nb"
+    data = "h,é\nà,ü\n".encode("latin-1")
+    assert run(data, "é", sanitizer=SAME, encoding="latin-1") == data
+    assert run(data, "é", encoding="latin-1") == "h,é\nà,<unk>\n".encode("latin-1")

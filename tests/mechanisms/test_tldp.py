@@ -1,17 +1,40 @@
 """The sound TLDP: integer tables on a public grid, certified exactly."""
 
+import itertools
 import math
+import pickle
 from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from line_laws import losses, off
-from support import cases, fits, make_embeddings, streams
+from line_laws import line_space, losses, off
+from scipy import stats
+from support import ALPHA, cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.tldp import TLDP, principal_components
-from dpsan.mechanisms.word_weights import word_weights
-from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_pmf, grid_table, mixed_loss
+from dpsan.mechanisms.tldp_paper import (
+    GAUSSIAN,
+    LAPLACE,
+    TLDPPaperG,
+    TLDPPaperL,
+    TLDPPaperLWeighted,
+    atoms,
+    keep_probability,
+    true_delta,
+)
+from dpsan.mechanisms.word_weights import frequency, word_weights
+from dpsan.privacy import randomness
+from dpsan.privacy.guarantee import Status
+from dpsan.privacy.noise_formulas import (
+    TOTAL,
+    certified_loss,
+    grid_pmf,
+    grid_table,
+    laplace_delta,
+    mixed_loss,
+)
 from dpsan.space.metric_space import MetricSpace
 
 SMALL = MetricSpace(make_embeddings(n=40, d=4))
@@ -120,3 +143,133 @@ def test_constant_coordinates_and_few_dimensions():
 def test_domain(name, value, told):
     with pytest.raises(UsageError, match=f"{name} must be {told}"):
         TLDP.build(1.0, {name: value})
+
+
+# The published forms of TLDP: to the letter, and what is wrong with them.
+
+
+FORMS = [f"tldp-paper-{letter}{rest}" for letter in "lg" for rest in ("", "-weighted")]
+LINE = line_space(np.linspace(-0.5, 0.5, 11))
+"""One coordinate, range 1."""
+GOLDEN = [(1, 1, 0.333), (10, 0.1, 0.253), (300, 0.01, 0.132), (300, 0.1, 0.586), (300, 1, 1.0)]
+
+
+@pytest.mark.parametrize(("coordinates", "epsilon", "delta"), GOLDEN)
+def test_true_delta_golden(coordinates, epsilon, delta):
+    kept = keep_probability(LAPLACE, epsilon, 1.0, coordinates)
+    assert true_delta(LAPLACE, epsilon, kept, coordinates) == pytest.approx(delta, abs=5e-4)
+
+
+def test_keep_probability_by_hand():
+    e, sigma = math.exp(0.5 * (1 - 4)), math.sqrt(4 / (2 * 0.5))
+    for noise, other in ((LAPLACE, 8), (GAUSSIAN, sigma * math.sqrt(2 * math.pi))):
+        assert keep_probability(noise, 0.5, 2.0, 4) == pytest.approx(e / (other + e))
+    assert keep_probability(LAPLACE, 8, 1.0, 300) == 0  # e^-2392: never in practice
+    assert atoms(1.0, 3) == 1
+
+
+@pytest.mark.slow
+def test_composed_laplace_delta():
+    # One noise never exceeds its own epsilon; two have a closed form by quadrature.
+    assert laplace_delta(1.0, 1.0, 1) == 0
+    assert laplace_delta(0.4, 1.0, 1) == pytest.approx(1 - math.exp(-0.3), abs=1e-6)
+    x = np.linspace(-40, 41, 8101)
+    density, moved = stats.laplace.pdf(x), stats.laplace.pdf(x - 1)
+    two = np.maximum(np.outer(density, density) - math.e * np.outer(moved, moved), 0).sum() * 1e-4
+    assert laplace_delta(1.0, 1.0, 2) == pytest.approx(two, abs=1e-3)
+    # A finer grid changes nothing that is printed, and only lowers it (pessimistic).
+    coarse, fine = (laplace_delta(0.1, 0.1, 300, cells) for cells in (1 << 17, 1 << 20))
+    assert 0 <= coarse - fine < 1e-6
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_truth(name, space):
+    mechanism = MECHANISMS[name].build(0.5, {})
+    guarantee = mechanism.guarantee(space)
+    claimed = guarantee.claimed.epsilon, guarantee.claimed.delta
+    assert (guarantee.status, *claimed) == (Status.REFUTED, 0.5, 0)
+    p = keep_probability(mechanism.added, 0.5, mechanism.coordinate_range(space), space.d)
+    some = pytest.approx(1 - (1 - p) ** space.d)
+    assert guarantee.infinite_loss_mass == some
+    if "-l" in name:
+        assert (guarantee.epsilon_ldp, guarantee.delta) == (pytest.approx(space.d * 0.5), some)
+    else:
+        assert guarantee.epsilon_ldp == 0.5
+        assert guarantee.delta > guarantee.infinite_loss_mass
+    assert f"{true_delta(mechanism.added, 0.5, p, space.d):.4f}" in guarantee.why
+
+
+def test_range_domain(space):
+    exact = TLDPPaperL(1.0).coordinate_range(space)
+    spread = (space.vectors.max(axis=0).astype(float) - space.vectors.min(axis=0)).max()
+    assert spread <= exact == pytest.approx(spread)
+    assert TLDPPaperL(1.0, range=100.0).coordinate_range(space) == 100
+    with pytest.raises(UsageError, match=f"range must be >= {exact:.6g}"):
+        TLDPPaperL(1.0, range=0.5).guarantee(space)
+    assert TLDPPaperL(1.0, range=float(f"{exact:.6g}")).coordinate_range(space) >= spread
+
+
+def released(mechanism, word, m):
+    return mechanism.prepare(LINE).release(np.full(m, word), streams(m))[:, 0]
+
+
+def share_is(mechanism, word, p, *, m=60_000):
+    """Whether a word's coordinate is kept as often as that."""
+    own = LINE.points(np.array([word]))[0, 0]
+    kept = int((released(mechanism, word, m) == own).sum())
+    return stats.binomtest(kept, m, p).pvalue > ALPHA
+
+
+@pytest.mark.parametrize("kind", [TLDPPaperL, TLDPPaperG])
+def test_kept_coordinates_are_atoms(kind):
+    """Seen in samples with the exact share, and impossible from any other input."""
+    p = keep_probability(kind.added, 1.0, 1.0, 1)
+    assert share_is(kind(1.0), 3, p)
+    assert not share_is(kind(1.0), 3, 0.7 * p)
+    points, (own, other) = released(kind(1.0), 3, 20_000), LINE.points(np.array([3, 8]))[:, 0]
+    assert other not in points
+    noise = points[points != own] - own
+    law = stats.laplace(scale=1.0) if kind is TLDPPaperL else stats.norm(scale=math.sqrt(0.5))
+    assert stats.kstest(noise, law.cdf).pvalue > ALPHA
+    assert stats.kstest(noise * 1.3, law.cdf).pvalue < ALPHA
+
+
+def test_weights_lower_the_share_kept():
+    mechanism = TLDPPaperLWeighted(1.0)
+    weights = mechanism.word_weights(LINE)
+    assert weights[-2] == weights[-1] == pytest.approx(0.9)  # the rarest word and ⊥
+    p = keep_probability(LAPLACE, 1.0, 1.0, 1) * 0.1
+    assert share_is(mechanism, 10, p)
+    assert not share_is(mechanism, 10, 1.3 * p)
+
+
+@pytest.mark.parametrize("weights", list(itertools.product((0.0, 0.5, 0.9), repeat=2)))
+def test_words_of_different_weight_keep_the_stated_truth(weights):
+    """1 - ∫min(A f, e^eps A' g) at e^(I epsilon) is at most 1 - (1-q_max)^I for all weights."""
+    x, step = np.linspace(-30, 31, 60_001, retstep=True)
+    p = keep_probability(LAPLACE, 1.0, 1.0, 1)
+    f, g = ((1 - p * (1 - w)) * stats.laplace.pdf(x - at) for at, w in enumerate(weights))
+    delta = 1 - np.minimum(f, math.e * g).sum() * step
+    assert delta <= min(p, true_delta(LAPLACE, 1.0, p, 1)) + 1e-3
+
+
+@pytest.mark.parametrize("name", [*FORMS, "tldp"])
+def test_lines_do_not_depend_on_the_batch(name, space):
+    """Lines of 1 to 700 words, together, in pieces, and each alone."""
+    lengths = [3, 1, 700, 0, 12, 5, 1]
+    ids = np.arange(sum(lengths)) % (space.n + 1)
+    sampler = MECHANISMS[name](0.05).prepare(space)
+    whole = randomness.streams_for(b"k" * 32, range(len(lengths)), lengths)
+    together = sampler.sample(ids, whole)
+    at, copy = 0, pickle.loads(pickle.dumps(sampler))
+    for part in whole.chunks(5):
+        at += len(part)
+        assert (copy.sample(ids[at - len(part) : at], part) == together[at - len(part) : at]).all()
+    assert at == len(ids)
+
+
+def test_frequency_weights():
+    assert frequency(np.array([1000, 100, 10, 1, 0]), 5) == pytest.approx([0, 0.3, 0.6, 0.9, 0.9])
+    middle, zipf = 0.9 * np.log(11.7 / 2.7) / np.log(101.7 / 2.7), frequency(None, 100)
+    assert (zipf[0], *zipf[[9, 99]]) == (0, pytest.approx(middle), pytest.approx(0.9))
+    assert (frequency(np.ones(3, dtype=np.int64), 3) == 0).all()

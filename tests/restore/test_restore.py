@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support import started
 
 from dpsan.errors import OutputError
-from dpsan.restore.map_file import Map, MapWriter, Row
+from dpsan.restore.map_file import MapWriter, Row, read_map, rows_by_unit
 from dpsan.restore.restoring import Originals
 
 TICKET = [
@@ -332,25 +332,20 @@ def test_a_damaged_map_is_named_by_line(tmp_path, content, by_unit, dpsan):
     assert "SECR" not in told
 
 
-def rows_of(path):
-    with Map(path) as opened:
-        return [*opened.rows()]
-
-
 def test_a_map_is_private_complete_and_replaces_nothing(tmp_path):
     path = tmp_path / "t.map"
     with MapWriter(path, "key") as writer:
         writer.add("1", [("Grace", "Pam", "names"), ("Grace", "Pam", "names")])
         writer.add("1", [("Grace", "Pam", "names"), ("\ud800\n", "x", "names")])
         writer.sync()
-        assert rows_of(path) == [Row("1", "Grace", "Pam"), Row("1", "\ud800\n", "x")]
+        assert [*read_map(path)] == [Row("1", "Grace", "Pam"), Row("1", "\ud800\n", "x")]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(OutputError, match="exists"):
         MapWriter(path, "key")
     before = path.read_bytes()
     with MapWriter(path, "other", force=True) as writer:
         assert path.read_bytes() == before
-    assert rows_of(path) == []
+    assert [*read_map(path)] == []
 
 
 def test_an_old_map_stays_where_a_new_one_fails(tmp_path):
@@ -383,7 +378,7 @@ def test_a_row_that_could_not_be_written_leaves_whole_lines(tmp_path, monkeypatc
     room[0] = 1 << 20
     writer.sync()
     writer.close()
-    assert len(rows_of(path)) == len(TICKET)
+    assert len([*read_map(path)]) == len(TICKET)
 
 
 def test_rows_of_a_unit_are_read_wherever_they_stand(tmp_path, dpsan):
@@ -391,8 +386,7 @@ def test_rows_of_a_unit_are_read_wherever_they_stand(tmp_path, dpsan):
     with MapWriter(path, "key") as writer:
         for number in range(2000):
             writer.add(f"{number % 7}", [(f"Grace{number}", f"Pam{number}", "names")])
-    with Map(path) as opened:
-        found = [row.original for row in opened.by_unit()("3")]
+    found = [row.original for row in rows_by_unit(path)["3"]]
     assert found == [f"Grace{number}" for number in range(3, 2000, 7)]
 
 

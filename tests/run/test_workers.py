@@ -5,6 +5,7 @@ import pickle
 import signal
 import struct
 import time
+import tracemalloc
 
 import pytest
 from identity import identity
@@ -13,7 +14,8 @@ from dpsan.embeddings import file_digest
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.formats.text import TextFormat
 from dpsan.run import workers
-from dpsan.run.plan import Plan
+from dpsan.run.batches import BatchSize, FileBatchSize
+from dpsan.run.plan import Outcome, Plan, Result, Task
 from dpsan.run.run import Run
 from dpsan.run.workers import Pool
 from dpsan.sanitize.result import Texts
@@ -148,3 +150,63 @@ def test_other_files_go_on(tmp_path, monkeypatch, capfdbinary, tree):
         assert sorted(path.name for path in out.iterdir()) == ["a.txt", "z.txt"]
     else:
         assert capfdbinary.readouterr().out == b"here\nhere\n"
+
+
+# What a run keeps of its input files does not grow with their number.
+
+
+def test_a_result_takes_no_more_memory_for_more_files():
+    sanitizer = identity()
+    result = Result(sanitizer.accountant(whole_run=True))
+
+    def add(first, last):
+        for file in range(first, last):
+            digests = f"{file:064}", f"{file + 1:064}"
+            task, totals = Task(file), sanitizer.accountant()
+            result.add(Outcome(task, totals, f"{file}.txt", digests))
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        few, many = add(1, 100), add(100, 1100)
+    finally:
+        tracemalloc.stop()
+    assert many - few < 20_000
+    assert result.done == 1099
+
+
+# How large batches become, by the time that they take.
+
+
+FIRST, FAST = 4096, 2_000_000
+
+
+def limits(each, speed):
+    """Sizes of full batches at so many characters a second."""
+    sizes = []
+    for _ in range(30):
+        sizes.append(each.limit)
+        each.took(each.limit / speed, each.limit, full=True)
+    return sizes
+
+
+def test_batches_of_a_stream_end_at_a_size_and_those_of_a_file_at_a_larger_one():
+    speed = FAST / 2  # slow enough that words of a batch may share work
+    stream, sizes = limits(BatchSize(), speed), limits(FileBatchSize(), speed)
+    assert stream[0] == sizes[0] == FIRST
+    assert max(stream) == max(limits(FileBatchSize(), 10 * FAST)) == BatchSize.most < max(sizes)
+    assert max(sizes) <= min(FileBatchSize.most, FileBatchSize.aim * speed)
+
+
+@pytest.mark.parametrize("speed", [1e3, 1e4, 1e5])
+def test_batches_take_a_few_seconds_however_slow_the_first_is(speed):
+    each, grown = FileBatchSize(), BatchSize()
+    each.took(0.001, 5, full=False)  # which says little
+    assert each.limit == FIRST
+    each.took(2 + each.limit / speed, each.limit, full=True)
+    last = limits(each, speed)[-1]
+    assert last / speed <= 2 * FileBatchSize.aim
+    assert last == FIRST or last / speed > FileBatchSize.aim / 4
+    largest = max(limits(grown, 1e6))
+    assert limits(grown, 1e3)[-1] < largest / 10
+    assert {*limits(BatchSize(adaptive=False), speed)} == {BatchSize.most}

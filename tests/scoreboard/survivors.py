@@ -31,7 +31,7 @@ _TESTS = (
     "run/test_memo.py::test_nobody_who_reads_a_memo_can_test_guesses_of_its_messages",
     "run/test_shared_numbers.py",
     "sanitize/test_statement.py",
-    "space/test_cached_index.py::test_a_file_that_changes_while_it_is_opened",
+    "space/test_space.py::test_a_file_that_changes_while_it_is_opened",
 )
 
 

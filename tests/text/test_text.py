@@ -1,17 +1,35 @@
 """Tokens, gaps and what is invisible; possessive groups on every Python."""
 
+import json
 import re
 import subprocess
 import sys
 import unicodedata
+from dataclasses import fields
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import audit_rows, cases, cut_long, records_of
 
+from dpsan.cli.options import Sanitizing
+from dpsan.privacy import randomness
+from dpsan.sanitize import rewriting
+from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text import shape as patterns
+from dpsan.text.batch import Chunk
+from dpsan.text.letter_case import (
+    LetterCase,
+    NaturalCase,
+    agree,
+    article_for,
+    begins_sentence,
+    capitalised,
+)
+from dpsan.text.lookup import joined
 from dpsan.text.shape import INVISIBLE
-from dpsan.text.tokens import TOKENIZERS, is_token, lookup_keys, write_gaps
+from dpsan.text.tokens import TOKENIZERS, is_token, lookup_keys, segments, write_gaps
 
 UNSEEN = st.sampled_from("\0\x1b\x1f\xad\u034f\u115f\u200b\u200c\u200d\u202e\ufe0f\ufeff\U000e0041")
 
@@ -167,3 +185,248 @@ print(seen > 11)
 
 def test_all_such_patterns_are_compiled_there():
     assert subprocess.check_output([sys.executable, "-c", ALL_PATTERNS]) == b"True\n"
+
+
+# Long texts, cut between words: the same words as at once, in a fraction of the memory.
+
+
+KEY = b"k" * 32
+
+
+@pytest.mark.parametrize("before", [1, 255, 256, 257, 700])
+def test_streams_go_on_within_a_record(before):
+    whole = randomness.streams_for(KEY, [3, 4], [1000, 5])
+    rest = randomness.streams_for(KEY, [3, 4], [1000 - before, 5], before=before)
+    assert len(rest) == len(whole) - before
+    assert (rest.bits("x", 3) == whole.bits("x", 3)[before:]).all()
+    assert (records_of(rest) == records_of(whole)[before:]).all()
+    assert [row for part in rest.chunks(256) for row in part.bits("x")] == [*rest.bits("x")]
+    assert len(randomness.streams_for(KEY, [3], [0], before=before)) == 0
+
+
+TEXTS = [
+    "word1 word2",
+    "word3, unknown's x-ray—word4-word5 é\u0301 \ud800 " * 60,
+    "",
+    "\U0001f600 word6 " * 90,
+    "word7",
+]
+
+
+@cases("mechanism unknown", ("knn-response", "sample"), ("laplace", "sample"), ("krr", "mask"))
+def test_words_do_not_depend_on_stretches(monkeypatch, embeddings, store, mechanism, unknown):
+    made = Sanitizer(mechanism, epsilon=5, embeddings=embeddings, cache=store, unknown=unknown)
+    whole = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
+    cut_long(monkeypatch, 300, 40, 301)
+    cut = []
+    monkeypatch.setattr(rewriting, "segments", lambda *a: cut.append(a) or segments(*a))
+    done = made.sanitize(TEXTS, KEY, [7, 8, 9, 11, 12])
+    assert len(cut) == 2
+    assert done.lines == whole.lines != TEXTS
+    assert (done.drawn, done.counts) == (whole.drawn, whole.counts)
+
+
+def test_an_audit_needs_the_line(monkeypatch, embeddings, store):
+    """It has a row for each word: no line is cut."""
+    word = Sanitizer("krr", epsilon=5, embeddings=embeddings, cache=store)
+
+    def done():
+        return audit_rows(word.sanitize(TEXTS, KEY, audit=True).records)
+
+    expected = done()
+    cut_long(monkeypatch, 16, 6, 32)
+    assert done() == expected
+
+
+@pytest.fixture
+def base(tmp_path):
+    (tmp_path / "two.txt").write_text("here 0 9\nthere 9 0\n")
+    return ["rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
+
+
+@pytest.mark.slow
+def test_long_lines_are_those_of_short_ones(tmp_path, dpsan, base):
+    """A line over 1 MB, its word order and its neighbours; the record limit; invalid bytes."""
+    line = b"here there, HERE \xe2\x80\x94 " * 52_000
+    text = b"here\n" + line + b"\r\nthere\n"
+    done = dpsan(*base, cwd=tmp_path, stdin=text)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == text.replace(b"HERE", b"here").replace(b"\nhere t", b"\nHere t")
+    assert dpsan(*base, "-j", "2", cwd=tmp_path, stdin=text).stdout == done.stdout
+    done = dpsan(*base, cwd=tmp_path, stdin=text, longest=1 << 20)
+    assert done.stdout == b"here\n"
+    assert b":2: record longer than" in done.stderr
+    broken = line + b"\xff here\n"
+    done = dpsan(*base, cwd=tmp_path, stdin=broken)
+    assert done.stdout.split()[-2] in (b"here", b"there")  # what is no UTF-8 is drawn
+    done = dpsan(*base, "--invalid", "error", cwd=tmp_path, stdin=broken)
+    assert done.stdout == b""
+    assert f":1: invalid utf-8 at byte {len(line) + 1}".encode() in done.stderr
+
+
+def test_long_cells_and_strings_are_those_of_short_ones(tmp_path, dpsan, base):
+    base = [*base, "-k", "t", "--case", "vocabulary"]
+    cell = 'here "there", HERE \u2014/\n' * 46_000
+    row = 't,x\n"' + cell.replace('"', '""') + '",HERE\nhere,b\n'
+    done = dpsan(*base, "--format", "csv", cwd=tmp_path, stdin=row.encode())
+    assert (done.returncode, done.stderr) == (0, b"dpsan: 1 of 2 columns passes unchanged: x\n")
+    assert done.stdout.decode() == row.replace("HERE \u2014", "here \u2014")
+    line = json.dumps({"a": "HERE", "t": cell, "b": [1]}, ensure_ascii=False) + "\n"
+    done = dpsan(*base, "--format", "jsonl", cwd=tmp_path, stdin=line.encode())
+    assert done.stderr == b"dpsan: 2 of 3 fields pass unchanged: a, b[]\n"
+    assert done.stdout.decode() == line.replace(", HERE ", ", here ")
+
+
+MEASURE = """
+import resource, sys
+from dpsan.sanitize.sanitizer import Sanitizer
+made = Sanitizer("knn-response", epsilon=8, seed="s")
+made.rewrite(["some words to begin with"])
+text = "some words, and more of them " * 150_000
+unit = 1 if sys.platform == "darwin" else 1024
+peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+before = peak()
+made.sanitize([text], b"k" * 32)
+print((peak() - before) / len(text))
+"""
+
+
+@pytest.mark.slow
+def test_a_long_text_takes_little_memory(cache):
+    """4 MB: 26 times its size before it was cut."""
+    environment = {"DPSAN_CACHE_DIR": str(cache), "PATH": "/usr/bin:/bin"}
+    assert float(subprocess.check_output([sys.executable, "-c", MEASURE], env=environment)) < 6
+
+
+# Natural case: where sentences begin, a or an, all of it read from the output alone.
+
+
+def test_the_command_line_knows_the_same_cases():
+    option = {each.name: each for each in fields(Sanitizing)}["case"].metadata["parser"]
+    assert list(LetterCase) == option.metavar.split("|")
+
+
+BEGIN = """. |! |? |… |... |.  |.\t|." |.) |.” |. "|. (|. “|! ¿|?! | . | ' . "| ? |? "|. - """
+CONTINUE = """ ||, |; |: |.|?|!|-| - | "| (|.,|., |?" |!” |." , |?), | ? " | ! '' |...|’s |. , """
+
+
+def test_where_a_sentence_begins():
+    lines = [".\u00a0", '.\n"', "\n", "\r\n", ",\n", "\u2028"]
+    assert [gap for gap in BEGIN.split("|") + lines if not begins_sentence(gap)] == []
+    assert [gap for gap in CONTINUE.split("|") if begins_sentence(gap)] == []
+    for unit in (". ", ".", '."', '." ', "! ", "!   ", ".)", ", ", ".,", "? ''"):
+        # A regular expression that goes back would take hours for a gap of a megabyte.
+        begins_sentence(unit * 200_000 + ",")
+        begins_sentence(unit * 200_000 + "x")
+
+
+def test_capitals():
+    words = ["the", "iPhone", "I'm", "8th", "o'clock", "élan", "ǆ", ""]
+    written = ["The", "iPhone", "I'm", "8th", "O'clock", "Élan", "ǅ", ""]
+    assert list(map(capitalised, words)) == written
+
+
+AN = (
+    "apple hour honest honor honours heir umbrella unidentified uncle unimportant urgent urn ugly"
+    " us usher ultimate utter onerous oneida FBI MP NBA EU F X-ray e-mail I élan Ångström yttrium 8"
+    " 8th 80 800 11 18 11th 18th 1850s 11,000 18,500 8,000,000 IRA SMS SUV HTML"
+)
+A = (
+    "word house hotel history honolulu university unit united European euro eulogy ewe user useful"
+    " usual uranium Ukraine Uganda Utah utility UK US UN UNESCO UFO one one-way once oneself ouija"
+    " year yes NASA NATO BBC PhD U-turn t-shirt 1 7 100 118 1,800 110 1,100 180,000 118,000 Roman"
+)
+
+
+def test_articles():
+    assert [word for word in AN.split() if article_for(word) != "an"] == []
+    assert [word for word in A.split() if article_for(word) != "a"] == []
+    assert {article_for(word) for word in ("Ж", "東京", "", "٣", "$", "(€9)")} == {"a"}
+    assert {article_for(word) for word in ("$8,000", "@adam", "(€8)", "<unk>", "-11")} == {"an"}
+
+
+ROWS = {"the": 0, "a": 1, "an": 2, "hour": 3, "Paris": 4, "iPhone": 5, "house": 6}
+WRITTEN = {
+    "the house. the house": "The house. The house",
+    '"the house?" the house. "the house."': '"The house?" the house. "The house."',
+    "the a.a. house": "The a.a. house",
+    "house": "house",
+    " house ": " house ",
+    "house!": "House!",
+    "house ...": "House ...",
+    "iPhone the. iPhone": "iPhone the. iPhone",
+    "kept the. kept the": "kept the. kept the",
+    "a hour, an house": "An hour, a house",
+    "the a hour an Paris": "The an hour a Paris",
+    "the a, hour an\thour an\u2014Paris a": "The an, hour an\thour a\u2014Paris a",
+    "the a apple": "The an apple",
+    "the\nhouse": "The\nHouse",
+    "a an house": "An a house",
+    "": "",
+    "...": "...",
+}
+
+
+@pytest.mark.parametrize("english", [True, False])
+def test_written(english):
+    """Words that were drawn, as they stand there; *an* is *on* in German, and no article."""
+    own = WRITTEN if english else {"the an house": "The an house"}
+    for text, written in own.items():
+        pieces = TOKENIZERS["unicode"](text)
+        outputs = pieces[1::2]
+        write_gaps(pieces)
+        batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
+        rows = np.array([ROWS.get(word, -1) for word in outputs], dtype=np.int64)
+        natural = NaturalCase(ROWS, english=english)
+        articles = np.flatnonzero(np.isin(rows, natural.articles)).tolist()
+        agree(outputs, batch.gaps, rows >= 0, articles)
+        natural.write(batch, outputs, rows)
+        assert batch.lines(outputs) == [written]
+
+
+SPELLINGS = "the judge hope us war royal navy new York I IBM university in"
+USUAL = SPELLINGS.split()
+NAMES = {word.lower(): row for row, word in enumerate(USUAL)}
+CAPITALS = [
+    ("hope", "Hope", "abm"),
+    ("judge", "Judge", "bs"),
+    ("us", "US", "t"),
+    ("war", "War", "a"),
+    ("royal", "Royal", "o"),
+    ("navy", "Navy", "a"),
+    ("new", "New", "bm"),
+    ("university", "University", "a"),
+    ("absent", "Absent", "a"),
+]
+SAID = {
+    "the us war": "The US war",
+    "in us. in war": "In us. In war",
+    "judge hope": "Judge Hope",
+    "in judge hope. judge hope": "In judge hope. Judge Hope",
+    "in judge york": "In Judge York",
+    "in new york university": "In New York University",
+    "in new york, university": "In New York, university",
+    "in new  york": "In new  York",
+    "in york new york": "In York New York",
+    "the royal navy": "The Royal Navy",
+    "the royal hope": "The Royal Hope",
+    "the royal in": "The royal in",
+    "i hope": "I hope",
+    "ibm university": "IBM university",
+    "in passed university": "In passed university",
+}
+
+
+def test_names_of_several_words_have_capitals():
+    """Words that were drawn, single spaces and public data decide; what passed has no say."""
+    for text, written in SAID.items():
+        pieces = TOKENIZERS["unicode"](text)
+        rows = np.array([NAMES.get(word, -1) for word in pieces[1::2]], dtype=np.int64)
+        drawn = zip(pieces[1::2], rows.tolist(), strict=True)
+        outputs = [word if row < 0 else USUAL[row] for word, row in drawn]
+        batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
+        natural = NaturalCase(NAMES, USUAL, english=True, capitals=CAPITALS)
+        changed = natural.write(batch, outputs, rows)
+        assert batch.lines(outputs) == [written]
+        plain = [word if row < 0 else USUAL[row] for word, row in zip(outputs, rows, strict=True)]
+        assert {at for at, word in enumerate(outputs) if word != plain[at]} <= {*changed.tolist()}

@@ -1,36 +1,125 @@
 """The on-disk store of vectors and tables: entries of arrays and JSON, one file each.
 
-An entry is a file ``<root>/v4/<kind>-<sha256 of version, kind, key>`` (0600 in a directory 0700),
-see :mod:`~dpsan.embeddings.cache.entry`.  It is written under a temporary name, synced and renamed,
-so it is complete or absent.  Readers take no lock; every load verifies owner, type, size and
-SHA-256 of what it hands out, and anything that does not fit counts as absent.  The file is read,
-not mapped: a truncated map kills the process.
+An entry is a file ``<root>/v5/<kind>-<sha256 of version, kind, key>`` (0600 in a directory 0700)::
+
+    entry  = size end head array* sha256
+    size   = of the file; end = where the head ends.  8 bytes each, little-endian
+    head   = JSON {"kind", "key", "meta", "arrays": {NAME: [TYPE, SHAPE]}}, and spaces
+    array  = its bytes in C order, and zeros: each begins at a multiple of 64
+    sha256 = of all before it
+
+It is written under a temporary name, synced and renamed, so it is complete or absent.  Readers take
+no lock; every load verifies owner, type, size and SHA-256, and anything that does not fit counts as
+absent.  The file is read, not mapped: a truncated map kills the process.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import os
-from collections.abc import Callable, Container, Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Watch, unseen
-from dpsan.embeddings.cache.entry import (
-    FORMAT_VERSION,
-    Entry,
-    file_name,
-    read_entry,
-    write_entry,
-)
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.names import remove, sweep
 from dpsan.files.private_files import DamagedError
 
+FORMAT_VERSION: Final = 5
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_ALIGNED: Final = 64
+_SIZES: Final = 16
+_TAIL: Final = 32
 _LOCK_SUFFIX: Final = ".lock"
 _WAIT_BEFORE_NOTE: Final = 2.0  # seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """Arrays and metadata that are stored under one key.
+
+    Raises:
+        ValueError: the meta would come back different.
+        TypeError: the meta is no JSON.
+    """
+
+    arrays: dict[str, NDArray[Any]]
+    """Numbers of any type and shape."""
+    meta: dict[str, Any]
+    """JSON with string keys and lists, no tuples, no NaN."""
+
+    def __post_init__(self) -> None:
+        # Else the run that builds an entry would see another value than the runs that load it.
+        if json.loads(json.dumps(self.meta, allow_nan=False)) != self.meta:
+            raise ValueError("meta does not survive JSON")
+
+
+def file_name(kind: str, key: str) -> str:
+    """Return the name of an entry's file.  Raises ValueError for a bad kind."""
+    if not _NAME.fullmatch(kind):
+        raise ValueError("kind: up to 64 of a-z, 0-9, _ and -, a letter first")
+    # JSON, because plain concatenation has two readings.
+    identity = json.dumps([FORMAT_VERSION, kind, key]).encode("ascii")
+    return f"{kind}-{hashlib.sha256(identity).hexdigest()}"
+
+
+def write_entry(sink: AtomicFile, kind: str, key: str, entry: Entry) -> None:
+    """Write an entry.  Raises OutputError: it cannot be written."""
+    listed = {name: (array.dtype.str, array.shape) for name, array in entry.arrays.items()}
+    content = {"kind": kind, "key": key, "meta": entry.meta, "arrays": listed}
+    head = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("ascii")
+    head += b" " * (-(_SIZES + len(head)) % _ALIGNED)
+    pieces: list[Any] = [head]
+    for array in entry.arrays.values():
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        pieces += raw.data, bytes(-len(raw) % _ALIGNED)
+    size, end = _SIZES + sum(map(len, pieces)) + _TAIL, _SIZES + len(head)
+    sink.write(size.to_bytes(8, "little") + end.to_bytes(8, "little"))
+    for piece in pieces:
+        sink.write(piece)
+    sink.write(bytes.fromhex(sink.sha256))
+
+
+def read_entry(path: Path) -> Entry:
+    """Read and verify an entry.
+
+    Raises:
+        DamagedError: the file is not what was written.
+        OSError: it cannot be read.
+    """
+    with files.open_private(path) as (descriptor, size):
+        # Before memory is taken: no more than was written.
+        if size < _SIZES + _TAIL or int.from_bytes(os.pread(descriptor, 8, 0), "little") != size:
+            raise DamagedError(f"{size} bytes")
+        space = np.empty(_ALIGNED + size - _TAIL, dtype=np.uint8)
+        start = -space.ctypes.data % _ALIGNED
+        memory = space[start : start + size - _TAIL]
+        if files.read_hashed(descriptor, memory) != os.read(descriptor, _TAIL).hex():
+            raise DamagedError("its SHA-256 differs")
+    try:
+        at = int(memory[8:_SIZES].view("<u8")[0])
+        content = json.loads(memory[_SIZES:at].tobytes())
+        if file_name(content["kind"], content["key"]) != path.name:
+            raise DamagedError("of another entry")
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, (dtype, shape) in content["arrays"].items():
+            end = at + math.prod(shape) * np.dtype(dtype).itemsize
+            arrays[name] = memory[at:end].view(dtype).reshape(shape)
+            at = end + -end % _ALIGNED
+        return Entry(arrays, content["meta"])
+    except (LookupError, TypeError, ValueError) as error:
+        raise DamagedError("its head makes no sense") from error
 
 
 class Store:
@@ -58,20 +147,19 @@ class Store:
         self.watch: Final = watch
         self._note: Final = note or (lambda _line: None)
 
-    def load(self, kind: str, key: str, only: Container[str] | None = None) -> Entry | None:
+    def load(self, kind: str, key: str) -> Entry | None:
         """Return the entry, verified, or None if there is none; a damaged one is noted and counts
         as none.
 
         Args:
             kind: a short lower-case name, part of the file's name.
             key: all that the entry depends on; it is stored, so no input text.
-            only: names of what is read, verified and returned; default all of it.
 
         Raises:
             ValueError: a bad kind.
         """
         try:
-            entry, problem = self._look(kind, key, only)
+            entry, problem = self._look(kind, key)
         except CacheError as error:
             entry, problem = None, f"{error}; going on without it"
         if problem:
@@ -83,7 +171,7 @@ class Store:
 
         Raises:
             CacheError: it cannot be written.
-            ValueError: a bad kind, or more meta than a manifest holds.
+            ValueError: a bad kind.
         """
         path = self._path / file_name(kind, key)
         with self._shelf("written", create=True):
@@ -169,9 +257,7 @@ class Store:
             with suppress(OSError):
                 lock.release()
 
-    def _look(
-        self, kind: str, key: str, only: Container[str] | None = None
-    ) -> tuple[Entry | None, str]:
+    def _look(self, kind: str, key: str) -> tuple[Entry | None, str]:
         """Return the entry if there is a good one, and a line about it if there is a bad one.
 
         Raises:
@@ -183,7 +269,7 @@ class Store:
             return None, ""
         with self._shelf("read"):
             try:
-                return read_entry(path, only), ""
+                return read_entry(path), ""
             except (OSError, DamagedError) as error:
                 if not os.path.lexists(path):
                     return None, ""
