@@ -12,7 +12,7 @@ of a sparse 0/1 matrix, shape (n + 1, k).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -39,9 +39,8 @@ _BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.3))
 _CLEAR: Final = 50.0
 """Scales of a group beside all groups: the usual ones, and those where single words differ less;
 nats that the latter must gain."""
-_STEPS: Final = 50
-_GAIN: Final = 0.1
-"""Steps after which the fit is scaled anew, and nats that they gain at least."""
+_STEPS, _GAIN, _KEPT = 25, 0.5, 10
+"""Steps after which the fit is scaled anew, nats that they gain at least, steps that are known."""
 _FRESH: Final = 0.02
 """Public share of the prior of groups that are compared."""
 _ADDED: Final = 5.0
@@ -58,11 +57,12 @@ _UNSEEN: Final = 3.69
 _TRIES: Final = 8
 """Scales that are tried, about; for progress."""
 
-minimize: Any = optimize.minimize  # whose types take no function of two arguments
 Lists = sparse.csc_matrix
 Scales = tuple[float, float, float]
 """Deviations of log rates from the prior: of single words, those that similar words share, and
 that which the words of a list share."""
+Step = tuple[Floats, Floats, float]
+"""A step of a fit, the change of the gradient, and their product."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,16 @@ class Channel:
         squares = self.cells.power(2) @ np.append(inverse, self.base**2 @ inverse)
         both = mix * (self.cells @ np.append(self.base * inverse, 0))
         return np.asarray(rates**2 * (squares + 2 * both))
+
+    def covariances(self, rates: Floats, scales: Scales) -> tuple[Floats, Floats]:
+        """Return the variance of each log rate alone, given the outputs, (n + 1,), and the
+        covariances of what similar words share, (f, f), where words of low rates count for nothing.
+        """
+        known = rates > 1
+        slopes = self.cells[known].T @ (rates[known, None] * self.features[known])
+        slopes = self.mixed(slopes) / np.sqrt(self.forward(rates))[:, None]
+        shared = slopes.T @ slopes + np.eye(slopes.shape[1]) / scales[1] ** 2
+        return 1 / (self.information(rates) + 1 / scales[0] ** 2), np.linalg.inv(shared)
 
 
 @dataclass(frozen=True)
@@ -226,37 +236,53 @@ class Fit:
 
 
 def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = None) -> Fit:
-    """Return the most probable rates.
+    """Return the most probable rates: L-BFGS, from :meth:`Channel.covariances` on.
 
     Args:
         counts: of outputs, (M,).
         mode: of a fit nearby.
     """
     size, features = len(channel.prior), channel.features
-    scale = np.repeat(scales[:2], [size, features.shape[1]])
-    begin, squares = np.log(counts.sum() * channel.prior), features**2
-    mode = np.zeros(len(scale)) if mode is None else mode
+    precision = np.repeat(scales[:2], [size, features.shape[1]]) ** -2.0
+    begin = np.log(counts.sum() * channel.prior)
 
-    def rates_at(mode: Floats) -> Floats:
-        return np.asarray(np.exp(np.minimum(begin + mode[:size] + features @ mode[size:], 20)))
-
-    def objective(point: Any, width: Any) -> tuple[float, Floats]:
-        mode = width * point
-        rates = rates_at(mode)
+    def objective(mode: Floats) -> tuple[float, Floats, Floats]:
+        rates = np.exp(np.minimum(begin + mode[:size] + features @ mode[size:], 20))
         mean = channel.forward(rates)
         slope = rates * channel.backward(counts / mean - 1)
-        gradient = mode / scale**2 - np.concatenate([slope, slope @ features])
-        lost = mean.sum() - counts @ np.log(mean) + np.sum((mode / scale) ** 2) / 2
-        return float(lost), width * gradient
+        gradient = mode * precision - np.concatenate([slope, slope @ features])
+        return mean.sum() - counts @ np.log(mean) + mode**2 @ precision / 2, gradient, rates
 
-    last, gain = np.inf, np.inf
-    while gain > _GAIN:  # in units of deviations given the outputs, which depend on the rates
-        information = channel.information(rates_at(mode))
-        width = scale / np.sqrt(1 + scale**2 * np.concatenate([information, information @ squares]))
-        start, method = mode / width, "L-BFGS-B"
-        optimum = minimize(objective, start, width, method, jac=True, options={"maxiter": _STEPS})
-        mode, gain, last = width * optimum.x, last - optimum.fun, optimum.fun
-    return Fit(channel, counts, scales, mode, rates_at(mode))
+    def solve(vector: Floats) -> Floats:
+        return scale * np.concatenate([vector[:size] * words, shared @ vector[size:]])
+
+    mode = np.zeros(len(precision)) if mode is None else mode
+    (lost, gradient, rates), last, steps = objective(mode), np.inf, list[Step]()
+    while last - lost > _GAIN:
+        last, scale, (words, shared) = lost, 1.0, channel.covariances(rates, scales)
+        for _ in range(_STEPS):
+            if steps:
+                scale *= steps[-1][2] / (steps[-1][1] @ solve(steps[-1][1]))
+            direction, length = _newton(gradient, steps, solve), 1.0
+            found = objective(mode - direction)
+            while found[0] > lost - 1e-4 * length * (direction @ gradient) and length > 1e-6:
+                length /= 2
+                found = objective(mode - length * direction)
+            step, change = -length * direction, found[1] - gradient
+            mode, (lost, gradient, rates) = mode + step, found
+            if step @ change > 0:
+                steps = [*steps[1 - _KEPT :], (step, change, step @ change)]
+    return Fit(channel, counts, scales, mode, rates)
+
+
+def _newton(vector: Floats, steps: Sequence[Step], solve: Callable[[Floats], Floats]) -> Floats:
+    """Return the inverse Hessian times a vector, as the last steps tell it (L-BFGS)."""
+    if not steps:
+        return solve(vector)
+    *earlier, (step, change, product) = steps
+    weight = step @ vector / product
+    out = _newton(vector - weight * change, earlier, solve)
+    return np.asarray(out + (weight - change @ out / product) * step)
 
 
 def _scales(row: int, column: int) -> Scales:
