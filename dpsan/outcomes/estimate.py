@@ -61,8 +61,8 @@ Lists = sparse.csc_matrix
 Scales = tuple[float, float, float]
 """Deviations of log rates from the prior: of single words, those that similar words share, and
 that which the words of a list share."""
-Step = tuple[Floats, Floats, float]
-"""A step of a fit, the change of the gradient, and their product."""
+Step = tuple[Floats, Floats]
+"""A step of a fit, and the change of the gradient."""
 
 
 @dataclass(frozen=True)
@@ -127,22 +127,18 @@ class Channel:
         """Return the mean score of the output of each input, (n + 1,), of scores (M,)."""
         return np.asarray(self.cells @ np.append(scores, self.base @ scores))
 
-    def information(self, rates: Floats) -> Floats:
-        """Return the Fisher information of each log rate alone, (n + 1,)."""
-        inverse, mix = 1 / self.forward(rates), self.cells[:, [-1]].toarray().ravel()
-        squares = self.cells.power(2) @ np.append(inverse, self.base**2 @ inverse)
-        both = mix * (self.cells @ np.append(self.base * inverse, 0))
-        return np.asarray(rates**2 * (squares + 2 * both))
-
     def covariances(self, rates: Floats, scales: Scales) -> tuple[Floats, Floats]:
         """Return the variance of each log rate alone, given the outputs, (n + 1,), and the
         covariances of what similar words share, (f, f), where words of low rates count for nothing.
         """
+        inverse, mix = 1 / self.forward(rates), self.cells[:, [-1]].toarray().ravel()
+        squares = self.cells.power(2) @ np.append(inverse, self.base**2 @ inverse)
+        squares += 2 * mix * (self.cells @ np.append(self.base * inverse, 0))
         known = rates > 1
         slopes = self.cells[known].T @ (rates[known, None] * self.features[known])
-        slopes = self.mixed(slopes) / np.sqrt(self.forward(rates))[:, None]
+        slopes = self.mixed(slopes) * np.sqrt(inverse)[:, None]
         shared = slopes.T @ slopes + np.eye(slopes.shape[1]) / scales[1] ** 2
-        return 1 / (self.information(rates) + 1 / scales[0] ** 2), np.linalg.inv(shared)
+        return 1 / (rates**2 * squares + 1 / scales[0] ** 2), linalg.inv(shared)
 
 
 @dataclass(frozen=True)
@@ -262,7 +258,8 @@ def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = 
         last, scale, (words, shared) = lost, 1.0, channel.covariances(rates, scales)
         for _ in range(_STEPS):
             if steps:
-                scale *= steps[-1][2] / (steps[-1][1] @ solve(steps[-1][1]))
+                step, change = steps[-1]
+                scale *= float(step @ change / (change @ solve(change)))
             direction, length = _newton(gradient, steps, solve), 1.0
             found = objective(mode - direction)
             while found[0] > lost - 1e-4 * length * (direction @ gradient) and length > 1e-6:
@@ -271,7 +268,7 @@ def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = 
             step, change = -length * direction, found[1] - gradient
             mode, (lost, gradient, rates) = mode + step, found
             if step @ change > 0:
-                steps = [*steps[1 - _KEPT :], (step, change, step @ change)]
+                steps = [*steps[1 - _KEPT :], (step, change)]
     return Fit(channel, counts, scales, mode, rates)
 
 
@@ -279,10 +276,10 @@ def _newton(vector: Floats, steps: Sequence[Step], solve: Callable[[Floats], Flo
     """Return the inverse Hessian times a vector, as the last steps tell it (L-BFGS)."""
     if not steps:
         return solve(vector)
-    *earlier, (step, change, product) = steps
-    weight = step @ vector / product
+    *earlier, (step, change) = steps
+    weight = step @ vector / (step @ change)
     out = _newton(vector - weight * change, earlier, solve)
-    return np.asarray(out + (weight - change @ out / product) * step)
+    return np.asarray(out + (weight - change @ out / (step @ change)) * step)
 
 
 def _scales(row: int, column: int) -> Scales:

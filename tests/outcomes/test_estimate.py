@@ -74,8 +74,13 @@ def test_the_channel_is_what_is_drawn(channel):
     scores = scores[: len(channel.outputs)]
     np.testing.assert_allclose(channel.forward(rates), rates @ matrix(channel))
     np.testing.assert_allclose(channel.backward(scores), matrix(channel) @ scores)
-    information = rates**2 * (matrix(channel) ** 2 @ (1 / channel.forward(rates)))
-    np.testing.assert_allclose(channel.information(rates), information)
+    rates += 1  # lower ones count for nothing in what words share
+    slopes = matrix(channel).T @ (rates[:, None] * np.hstack([np.eye(N + 1), channel.features]))
+    information = slopes.T @ (slopes / channel.forward(rates)[:, None])
+    alone, shared = channel.covariances(rates, (0.5, 0.1, 0.0))
+    np.testing.assert_allclose(1 / alone, np.diag(information)[: N + 1] + 4)
+    rest = information[N + 1 :, N + 1 :] + 100 * np.eye(channel.features.shape[1])
+    np.testing.assert_allclose(shared, np.linalg.inv(rest))
 
 
 def test_what_a_reader_merges_is_merged(channel):

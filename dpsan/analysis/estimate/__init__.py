@@ -219,7 +219,7 @@ NO_CALL: Final = (
 )
 _ABOUT: Final = "How often words occurred before the texts were sanitized, from the output alone."
 _INTERVALS: Final = (
-    "Of the intervals at epsilon 8 .97 hold, of the upper bounds .97 (docs/estimate.md)."
+    "Of the intervals at epsilon 8 .97 hold, of the upper bounds .99 (docs/estimate.md)."
 )
 
 
@@ -227,10 +227,10 @@ def answers(
     found: Estimate, lists: Mapping[str, Iterable[str]], most: int, progress: Tell
 ) -> dict[str, Any]:
     """Return all estimates as JSON has them; ``most``: words that each group uses more."""
-    progress("counts", 0.5)
-    counts = found.counts(lists) if lists else []
-    progress("comparisons and words", 0.7)
+    progress("comparisons and words", 0.5)
     comparisons, top = found._called(lists, most)
+    progress("counts", 0.8)
+    counts = found.counts(lists) if lists else []
     return {
         "groups": found.groups,
         "misfit": found.misfit,
