@@ -61,8 +61,8 @@ Lists = sparse.csc_matrix
 Scales = tuple[float, float, float]
 """Deviations of log rates from the prior: of single words, those that similar words share, and
 that which the words of a list share."""
-Step = tuple[Floats, Floats]
-"""A step of a fit, and the change of the gradient."""
+_FIRST: Final = (1.0, 0.1, 0.0)
+"""The usual scales, where a search begins."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,8 @@ class Fit:
     """Deviations of log rates: of each input, then of each feature, (n + 1 + f,)."""
     rates: Floats
     """Expected occurrences of each input, (n + 1,)."""
+    lost: float
+    """Minus the log posterior density at the mode, up to a constant."""
 
     @cached_property
     def mean(self) -> Floats:
@@ -189,23 +191,18 @@ class Fit:
         """
         weighted = sparse.diags(self.rates * self.scales[0]) @ self.channel.cells
         near, mix = weighted[:, :-1], weighted[:, [-1]].toarray().ravel()
-        length = np.linalg.norm(mix)
-        # With b for the base, the mixed part adds (length b + cross)(...)' - cross cross'.
-        cross = near.T @ (mix / length)
-        slopes = np.column_stack([self._mean_slopes, length * self.channel.base + cross])
         table = (near.T @ near).toarray(order="F")
         table[np.diag_indices_from(table)] += self.mean
-        table = blas.dsyrk(1, slopes, 1, table, lower=1, overwrite_c=1)
-        table = blas.dsyr(-1, cross, lower=1, a=table, overwrite_a=1)
+        table = blas.dsyrk(1, self._mean_slopes, 1, table, lower=1, overwrite_c=1)
+        # With b for the base, the mixed part adds mixed b' + b mixed'.
+        mixed = near.T @ mix + mix @ mix / 2 * self.channel.base
+        table = blas.dsyr2(1, self.channel.base, mixed, lower=1, a=table, overwrite_a=1)
         factor, _ = linalg.cho_factor(table, lower=True, overwrite_a=True, check_finite=False)
         return np.asarray(factor)
 
     def evidence(self) -> float:
         """Return the log evidence of the scales (Laplace), up to a constant."""
-        scales = np.repeat(self.scales[:2], [len(self.rates), self.channel.features.shape[1]])
-        fitted = self.counts @ np.log(self.mean) - self.mean.sum()
-        fitted -= np.sum((self.mode / scales) ** 2) / 2
-        return float(fitted - np.log(np.diag(self.factor()) / np.sqrt(self.mean)).sum())
+        return float(-self.lost - np.log(np.diag(self.factor()) / np.sqrt(self.mean)).sum())
 
     def of_lists(self, lists: Lists, factor: Floats) -> tuple[Floats, Floats]:
         """Return estimated occurrences of lists and their standard deviations, (k,) each.
@@ -231,12 +228,15 @@ class Fit:
         return count, np.sqrt(np.maximum(square + slope**2 * spread, 0))
 
 
-def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = None) -> Fit:
+def fit(channel: Channel, counts: Floats, scales: Scales = _FIRST, mode: Any = 0.0) -> Fit:
     """Return the most probable rates: L-BFGS, from :meth:`Channel.covariances` on.
+
+    The misfit with the usual scales tells whether these settings wrote the texts.  Scales of
+    largest evidence are no test: large ones explain the counts of other settings.
 
     Args:
         counts: of outputs, (M,).
-        mode: of a fit nearby.
+        mode: of a fit nearby; 0: the prior.
     """
     size, features = len(channel.prior), channel.features
     precision = np.repeat(scales[:2], [size, features.shape[1]]) ** -2.0
@@ -252,8 +252,8 @@ def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = 
     def solve(vector: Floats) -> Floats:
         return scale * np.concatenate([vector[:size] * words, shared @ vector[size:]])
 
-    mode = np.zeros(len(precision)) if mode is None else mode
-    (lost, gradient, rates), last, steps = objective(mode), np.inf, list[Step]()
+    mode = np.zeros(len(precision)) + mode
+    (lost, gradient, rates), last, steps = objective(mode), np.inf, list[Any]()
     while last - lost > _GAIN:
         last, scale, (words, shared) = lost, 1.0, channel.covariances(rates, scales)
         for _ in range(_STEPS):
@@ -261,19 +261,22 @@ def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = 
                 step, change = steps[-1]
                 scale *= float(step @ change / (change @ solve(change)))
             direction, length = _newton(gradient, steps, solve), 1.0
-            found = objective(mode - direction)
-            while found[0] > lost - 1e-4 * length * (direction @ gradient) and length > 1e-6:
+            while (found := objective(mode - length * direction))[0] > lost and length > 1e-6:
                 length /= 2
-                found = objective(mode - length * direction)
             step, change = -length * direction, found[1] - gradient
             mode, (lost, gradient, rates) = mode + step, found
             if step @ change > 0:
                 steps = [*steps[1 - _KEPT :], (step, change)]
-    return Fit(channel, counts, scales, mode, rates)
+    return Fit(channel, counts, scales, mode, rates, lost)
 
 
-def _newton(vector: Floats, steps: Sequence[Step], solve: Callable[[Floats], Floats]) -> Floats:
-    """Return the inverse Hessian times a vector, as the last steps tell it (L-BFGS)."""
+def _newton(vector: Floats, steps: Sequence[Any], solve: Callable[[Floats], Floats]) -> Floats:
+    """Return the inverse Hessian times a vector, as L-BFGS knows it.
+
+    Args:
+        steps: the last ones, and the change of the gradient in each.
+        solve: an inverse Hessian from which they start.
+    """
     if not steps:
         return solve(vector)
     *earlier, (step, change) = steps
@@ -282,23 +285,10 @@ def _newton(vector: Floats, steps: Sequence[Step], solve: Callable[[Floats], Flo
     return np.asarray(out + (weight - change @ out / (step @ change)) * step)
 
 
-def _scales(row: int, column: int) -> Scales:
-    """Return the scales of a cell of the grid that is searched; (0, 0) has the usual ones."""
-    return 2 ** (row / 2), 0.1 * 2.0**column, 0.0
-
-
 def most_misfit(words: int) -> float:
     """Return the largest misfit of so many words that the stated settings wrote."""
     limit, least, power = MISFIT
     return float(limit * max(1.0, words / least) ** power)
-
-
-def first_fit(channel: Channel, counts: Floats) -> Fit:
-    """Return the fit with usual scales, whose misfit tells whether these settings wrote the texts.
-
-    Scales of largest evidence are no test: large ones explain the counts of other settings.
-    """
-    return fit(channel, counts, _scales(0, 0))
 
 
 def best_fit(first: Fit, progress: Progress = silent) -> Fit:
@@ -313,7 +303,8 @@ def best_fit(first: Fit, progress: Progress = silent) -> Fit:
         for step in (1, 0), (-1, 0), (0, 1), (0, -1):
             at = best[0] + step[0], best[1] + step[1]
             if at not in tried and -2 <= at[0] <= 3 and -2 <= at[1] <= 2:
-                neighbour = fit(first.channel, first.counts, _scales(*at), here.mode)
+                scales = 2 ** (at[0] / 2), 0.1 * 2.0 ** at[1], 0.0
+                neighbour = fit(first.channel, first.counts, scales, here.mode)
                 tried[at] = neighbour.evidence(), neighbour
                 progress(min(1.0, len(tried) / _TRIES))
         best = max(tried, key=lambda at: tried[at][0])
