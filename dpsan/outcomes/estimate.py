@@ -12,7 +12,7 @@ of a sparse 0/1 matrix, shape (n + 1, k).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -39,9 +39,8 @@ _BESIDE: Final = ((0.5, 0.05, 0.2), (0.25, 0.05, 0.3))
 _CLEAR: Final = 50.0
 """Scales of a group beside all groups: the usual ones, and those where single words differ less;
 nats that the latter must gain."""
-_STEPS: Final = 50
-_GAIN: Final = 0.1
-"""Steps after which the fit is scaled anew, and nats that they gain at least."""
+_STEPS, _GAIN, _KEPT = 25, 0.5, 10
+"""Steps after which the fit is scaled anew, nats that they gain at least, steps that are known."""
 _FRESH: Final = 0.02
 """Public share of the prior of groups that are compared."""
 _ADDED: Final = 5.0
@@ -58,11 +57,12 @@ _UNSEEN: Final = 3.69
 _TRIES: Final = 8
 """Scales that are tried, about; for progress."""
 
-minimize: Any = optimize.minimize  # whose types take no function of two arguments
 Lists = sparse.csc_matrix
 Scales = tuple[float, float, float]
 """Deviations of log rates from the prior: of single words, those that similar words share, and
 that which the words of a list share."""
+_FIRST: Final = (1.0, 0.1, 0.0)
+"""The usual scales, where a search begins."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,18 @@ class Channel:
         """Return the mean score of the output of each input, (n + 1,), of scores (M,)."""
         return np.asarray(self.cells @ np.append(scores, self.base @ scores))
 
-    def information(self, rates: Floats) -> Floats:
-        """Return the Fisher information of each log rate alone, (n + 1,)."""
+    def covariances(self, rates: Floats, scales: Scales) -> tuple[Floats, Floats]:
+        """Return the variance of each log rate alone, given the outputs, (n + 1,), and the
+        covariances of what similar words share, (f, f), where words of low rates count for nothing.
+        """
         inverse, mix = 1 / self.forward(rates), self.cells[:, [-1]].toarray().ravel()
         squares = self.cells.power(2) @ np.append(inverse, self.base**2 @ inverse)
-        both = mix * (self.cells @ np.append(self.base * inverse, 0))
-        return np.asarray(rates**2 * (squares + 2 * both))
+        squares += 2 * mix * (self.cells @ np.append(self.base * inverse, 0))
+        known = rates > 1
+        slopes = self.cells[known].T @ (rates[known, None] * self.features[known])
+        slopes = self.mixed(slopes) * np.sqrt(inverse)[:, None]
+        shared = slopes.T @ slopes + np.eye(slopes.shape[1]) / scales[1] ** 2
+        return 1 / (rates**2 * squares + 1 / scales[0] ** 2), linalg.inv(shared)
 
 
 @dataclass(frozen=True)
@@ -147,6 +153,8 @@ class Fit:
     """Deviations of log rates: of each input, then of each feature, (n + 1 + f,)."""
     rates: Floats
     """Expected occurrences of each input, (n + 1,)."""
+    lost: float
+    """Minus the log posterior density at the mode, up to a constant."""
 
     @cached_property
     def mean(self) -> Floats:
@@ -183,23 +191,18 @@ class Fit:
         """
         weighted = sparse.diags(self.rates * self.scales[0]) @ self.channel.cells
         near, mix = weighted[:, :-1], weighted[:, [-1]].toarray().ravel()
-        length = np.linalg.norm(mix)
-        # With b for the base, the mixed part adds (length b + cross)(...)' - cross cross'.
-        cross = near.T @ (mix / length)
-        slopes = np.column_stack([self._mean_slopes, length * self.channel.base + cross])
         table = (near.T @ near).toarray(order="F")
         table[np.diag_indices_from(table)] += self.mean
-        table = blas.dsyrk(1, slopes, 1, table, lower=1, overwrite_c=1)
-        table = blas.dsyr(-1, cross, lower=1, a=table, overwrite_a=1)
+        table = blas.dsyrk(1, self._mean_slopes, 1, table, lower=1, overwrite_c=1)
+        # With b for the base, the mixed part adds mixed b' + b mixed'.
+        mixed = near.T @ mix + mix @ mix / 2 * self.channel.base
+        table = blas.dsyr2(1, self.channel.base, mixed, lower=1, a=table, overwrite_a=1)
         factor, _ = linalg.cho_factor(table, lower=True, overwrite_a=True, check_finite=False)
         return np.asarray(factor)
 
     def evidence(self) -> float:
         """Return the log evidence of the scales (Laplace), up to a constant."""
-        scales = np.repeat(self.scales[:2], [len(self.rates), self.channel.features.shape[1]])
-        fitted = self.counts @ np.log(self.mean) - self.mean.sum()
-        fitted -= np.sum((self.mode / scales) ** 2) / 2
-        return float(fitted - np.log(np.diag(self.factor()) / np.sqrt(self.mean)).sum())
+        return float(-self.lost - np.log(np.diag(self.factor()) / np.sqrt(self.mean)).sum())
 
     def of_lists(self, lists: Lists, factor: Floats) -> tuple[Floats, Floats]:
         """Return estimated occurrences of lists and their standard deviations, (k,) each.
@@ -225,57 +228,67 @@ class Fit:
         return count, np.sqrt(np.maximum(square + slope**2 * spread, 0))
 
 
-def fit(channel: Channel, counts: Floats, scales: Scales, mode: Floats | None = None) -> Fit:
-    """Return the most probable rates.
+def fit(channel: Channel, counts: Floats, scales: Scales = _FIRST, mode: Any = 0.0) -> Fit:
+    """Return the most probable rates: L-BFGS, from :meth:`Channel.covariances` on.
+
+    The misfit with the usual scales tells whether these settings wrote the texts.  Scales of
+    largest evidence are no test: large ones explain the counts of other settings.
 
     Args:
         counts: of outputs, (M,).
-        mode: of a fit nearby.
+        mode: of a fit nearby; 0: the prior.
     """
     size, features = len(channel.prior), channel.features
-    scale = np.repeat(scales[:2], [size, features.shape[1]])
-    begin, squares = np.log(counts.sum() * channel.prior), features**2
-    mode = np.zeros(len(scale)) if mode is None else mode
+    precision = np.repeat(scales[:2], [size, features.shape[1]]) ** -2.0
+    begin = np.log(counts.sum() * channel.prior)
 
-    def rates_at(mode: Floats) -> Floats:
-        return np.asarray(np.exp(np.minimum(begin + mode[:size] + features @ mode[size:], 20)))
-
-    def objective(point: Any, width: Any) -> tuple[float, Floats]:
-        mode = width * point
-        rates = rates_at(mode)
+    def objective(mode: Floats) -> tuple[float, Floats, Floats]:
+        rates = np.exp(np.minimum(begin + mode[:size] + features @ mode[size:], 20))
         mean = channel.forward(rates)
         slope = rates * channel.backward(counts / mean - 1)
-        gradient = mode / scale**2 - np.concatenate([slope, slope @ features])
-        lost = mean.sum() - counts @ np.log(mean) + np.sum((mode / scale) ** 2) / 2
-        return float(lost), width * gradient
+        gradient = mode * precision - np.concatenate([slope, slope @ features])
+        return mean.sum() - counts @ np.log(mean) + mode**2 @ precision / 2, gradient, rates
 
-    last, gain = np.inf, np.inf
-    while gain > _GAIN:  # in units of deviations given the outputs, which depend on the rates
-        information = channel.information(rates_at(mode))
-        width = scale / np.sqrt(1 + scale**2 * np.concatenate([information, information @ squares]))
-        start, method = mode / width, "L-BFGS-B"
-        optimum = minimize(objective, start, width, method, jac=True, options={"maxiter": _STEPS})
-        mode, gain, last = width * optimum.x, last - optimum.fun, optimum.fun
-    return Fit(channel, counts, scales, mode, rates_at(mode))
+    def solve(vector: Floats) -> Floats:
+        return scale * np.concatenate([vector[:size] * words, shared @ vector[size:]])
+
+    mode = np.zeros(len(precision)) + mode
+    (lost, gradient, rates), last, steps = objective(mode), np.inf, list[Any]()
+    while last - lost > _GAIN:
+        last, scale, (words, shared) = lost, 1.0, channel.covariances(rates, scales)
+        for _ in range(_STEPS):
+            if steps:
+                step, change = steps[-1]
+                scale *= float(step @ change / (change @ solve(change)))
+            direction, length = _newton(gradient, steps, solve), 1.0
+            while (found := objective(mode - length * direction))[0] > lost and length > 1e-6:
+                length /= 2
+            step, change = -length * direction, found[1] - gradient
+            mode, (lost, gradient, rates) = mode + step, found
+            if step @ change > 0:
+                steps = [*steps[1 - _KEPT :], (step, change)]
+    return Fit(channel, counts, scales, mode, rates, lost)
 
 
-def _scales(row: int, column: int) -> Scales:
-    """Return the scales of a cell of the grid that is searched; (0, 0) has the usual ones."""
-    return 2 ** (row / 2), 0.1 * 2.0**column, 0.0
+def _newton(vector: Floats, steps: Sequence[Any], solve: Callable[[Floats], Floats]) -> Floats:
+    """Return the inverse Hessian times a vector, as L-BFGS knows it.
+
+    Args:
+        steps: the last ones, and the change of the gradient in each.
+        solve: an inverse Hessian from which they start.
+    """
+    if not steps:
+        return solve(vector)
+    *earlier, (step, change) = steps
+    weight = step @ vector / (step @ change)
+    out = _newton(vector - weight * change, earlier, solve)
+    return np.asarray(out + (weight - change @ out / (step @ change)) * step)
 
 
 def most_misfit(words: int) -> float:
     """Return the largest misfit of so many words that the stated settings wrote."""
     limit, least, power = MISFIT
     return float(limit * max(1.0, words / least) ** power)
-
-
-def first_fit(channel: Channel, counts: Floats) -> Fit:
-    """Return the fit with usual scales, whose misfit tells whether these settings wrote the texts.
-
-    Scales of largest evidence are no test: large ones explain the counts of other settings.
-    """
-    return fit(channel, counts, _scales(0, 0))
 
 
 def best_fit(first: Fit, progress: Progress = silent) -> Fit:
@@ -290,7 +303,8 @@ def best_fit(first: Fit, progress: Progress = silent) -> Fit:
         for step in (1, 0), (-1, 0), (0, 1), (0, -1):
             at = best[0] + step[0], best[1] + step[1]
             if at not in tried and -2 <= at[0] <= 3 and -2 <= at[1] <= 2:
-                neighbour = fit(first.channel, first.counts, _scales(*at), here.mode)
+                scales = 2 ** (at[0] / 2), 0.1 * 2.0 ** at[1], 0.0
+                neighbour = fit(first.channel, first.counts, scales, here.mode)
                 tried[at] = neighbour.evidence(), neighbour
                 progress(min(1.0, len(tried) / _TRIES))
         best = max(tried, key=lambda at: tried[at][0])
