@@ -282,7 +282,9 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             taken = reader.record(line, raw, ending, position, hint)
         except MalformedError as error:
             what = f"invalid JSON at byte {error.at + 1}"
-            hint = hint or "--bad-records FILE takes such records out"
+            quoted = raw.lstrip().startswith((b"{'", b"['"))
+            out = "dpsan rewrite --bad-records FILE takes such records out" * (not options.reject)
+            hint = "JSON has double quotation marks: json.dumps" if quoted else hint or out
             problem = InputError(source.name, what, hint, line=line)
         except InputError as error:
             problem = error
