@@ -96,7 +96,7 @@ def _hint(error: Exception) -> str:
     given = any(argument.startswith(("-e", "--epsilon", "--only")) for argument in words)
     mode = [] if given else ["--only", "sensitive"]
     # Words that are no files may be text, which no message repeats.
-    if not any(Path(argument).exists() for argument in words):
+    if not any(map(os.path.exists, words)):  # a long one is text
         if not verb:
             text = any(word != name_or_count(word) for word in words)
             return f" ({PIPE if text else 'dpsan --help lists the commands'})"

@@ -67,8 +67,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
         files, records = counted(result.done, "file"), counted(result.totals.records, "record")
         one = " into one file (-O DIR keeps them apart)" * (request.output is not None)
         say(f"{files} rewritten{one}, {records}")
-    whole = request.spans is None  # else what passes tells which text it is
-    wanted = request.verbose and result.totals.draws and whole
+    # With spans, what passes tells which text it is.
+    wanted = request.verbose and result.totals.draws and request.spans is None
     half = sanitizer.half_linked if wanted else None
     plain, only = 0.0, sanitizer.replacing
     if only is not None:

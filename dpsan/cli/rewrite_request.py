@@ -107,7 +107,7 @@ class Request(RewriteOptions):
             wrong = name in options and not path.exists()
             refuse(wrong, f"{path}: no such file", f"an option: {name}")
         first = self.inputs[0]
-        missing = first != STDIN and not os.path.exists(first)  # noqa: PTH110 - of any length
+        missing = first != STDIN and not first.exists()
         column = missing and self.inputs[1:] and self.field and not first.suffix
         refuse(column, f"{first}: no such file", f"-k {','.join(self.field or ())},{first}")
         if self.only is None:

@@ -107,9 +107,8 @@ class Package:
                 self._read(archive, most)
         except (*damage, NotImplementedError, expat.ExpatError):
             old = data.startswith(b"\xd0\xcf\x11\xe0")  # what Office puts around both
-            hint = "save it again as .docx, without a password"
-            what = "an old document, or one with a password"
-            raise RefusedError(what if old else "a damaged document, or none", hint) from None
+            what = "an old document or one with a password" if old else "a damaged document or none"
+            raise RefusedError(what, "save it again as .docx, without a password") from None
         except RuntimeError:  # what zipfile raises for a password
             raise RefusedError("a document with a password", "save it without one") from None
 
