@@ -209,9 +209,10 @@ def unknown_name(kind: str, name: str, registered: Iterable[str]) -> UsageError:
     """
     names = list(registered)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    if near:
+    if near and "," not in name:
         return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
-    return UsageError(f"unknown {kind} '{name}'", f"known: {', '.join(names)}")
+    hint = "each by itself, without commas" if "," in name else f"known: {', '.join(names)}"
+    return UsageError(f"unknown {kind} '{name}'", hint)
 
 
 def check_name(kind: str, name: str, registered: Collection[str]) -> None:
@@ -252,10 +253,14 @@ def reason(error: OSError) -> str:
 
 def file_reason(error: OSError) -> str:
     """Why a file cannot be read, in a few words."""
-    return NO_FILE if isinstance(error, FileNotFoundError) else reason(error)
+    if isinstance(error, FileNotFoundError):
+        return NO_STDIN if str(error.filename) == "-" else NO_FILE
+    return reason(error)
 
 
 NO_FILE: Final = "no such file"
+NO_STDIN: Final = "standard input is not read here (write it to a file)"
+PIPE: Final = "text comes from standard input: echo TEXT | dpsan rewrite ..."
 
 
 def name_or_count(name: Path | str) -> str:

@@ -13,7 +13,7 @@ import typer
 
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import TRACEBACK, DpsanError, UsageError, check_name, name_or_count
+from dpsan.errors import PIPE, TRACEBACK, DpsanError, UsageError, check_name, name_or_count
 from dpsan.version import __version__
 
 _EPILOG: Final = (
@@ -71,6 +71,7 @@ _NUMBERS: Final = (
     (r"\S+ is not in the range x([<>]=?)", r"must be \1 "),
     (r"Input should be greater than or equal to", "must be >="),
     (r"Input should be less than or equal to", "must be <="),
+    (r".*: \S+ '(.*)' is not (?:read|writ)able", r"\1: permission denied (ls -l shows for whom)"),
 )
 
 
@@ -79,9 +80,6 @@ def _plain(message: str) -> str:
     for pattern, ours in _NUMBERS:
         message = re.sub(pattern, ours, message)
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
-
-
-_PIPE: Final = "text comes from standard input: echo TEXT | dpsan rewrite ..."
 
 
 def _hint(error: Exception) -> str:
@@ -98,10 +96,10 @@ def _hint(error: Exception) -> str:
     given = any(argument.startswith(("-e", "--epsilon", "--only")) for argument in words)
     mode = [] if given else ["--only", "sensitive"]
     # Words that are no files may be text, which no message repeats.
-    if not any(Path(argument).exists() for argument in words):
+    if not any(map(os.path.exists, words)):  # a long one is text
         if not verb:
             text = any(word != name_or_count(word) for word in words)
-            return f" ({_PIPE if text else 'dpsan --help lists the commands'})"
+            return f" ({PIPE if text else 'dpsan --help lists the commands'})"
         words = ["FILE"]
     return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *mode, *words])}?)"
 
@@ -149,18 +147,20 @@ def run() -> int:
         dashed = (word for word in sys.argv if name and word.startswith(name))
         if file := next((word for word in dashed if Path(word).exists()), ""):
             text += f" (the file: ./{file})"
+        if text == f"no such option: {name}" and command in COMMANDS:
+            text += f" (dpsan {command} -h lists the options)"
         if text.startswith("got unexpected extra argument"):
-            more = "a list has commas, such as 4,8; a text with spaces quotation marks"
+            more = "one FILE; a list has commas, such as 4,8, and a name with spaces is quoted"
             text += f" ({DROPPED.get(f'{command} FILE', more)})"
         if text.startswith("missing argument"):
             pairs = zip(sys.argv, sys.argv[1:], strict=False)
             taken = [pair for pair in pairs if pair[0][:1] == "-" and Path(pair[1]).is_file()]
-            text += "".join(f" ({name} took {file})" for name, file in taken[-1:])
+            took = [f"{name} took {file}" for name, file in taken] or ["standard input is not read"]
+            text += f" ({took[-1]})"
         for word in sys.argv:
             text = text.replace(word, name_or_count(word))
         param = getattr(getattr(error, "param", None), "name", "")
-        mistyped = DROPPED.get(f"{param} NUMBER")
-        if mistyped and text.endswith("not a number"):
+        if (mistyped := DROPPED.get(f"{param} NUMBER")) and text.endswith("not a number"):
             text += f" ({mistyped})"
         text = _place(text) + text
         what, _, near = text.partition(". Did you mean")

@@ -208,5 +208,4 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
 def _tell_bad(bad: BadRecords, request: Request) -> None:
     """Say how many records are missing in the output."""
     if bad.count:
-        many = counted(bad.count, "record")
-        say(f"{many} written to {request.bad_records}, not to the output")
+        say(f"{counted(bad.count, 'record')} written to {request.bad_records}, not to the output")

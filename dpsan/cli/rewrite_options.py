@@ -141,8 +141,7 @@ class RewriteOptions(Container, Sanitizing):
     @property
     def roots(self) -> list[Path]:
         """Return the directories that are searched for inputs."""
-        paths = self.files or [Path()]
-        return [path for path in paths if path.is_dir()] if self.recursive else []
+        return [path for path in self.files or [Path()] if path.is_dir()] if self.recursive else []
 
     @property
     def outputs(self) -> Iterator[Path]:

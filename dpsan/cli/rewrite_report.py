@@ -26,14 +26,16 @@ def say_result(request: Request, run: Run, result: Result) -> int:
         say(f"{line} (man dpsan, CONTAINERS)" if line.startswith((PASSED, LEFT_OUT)) else line)
     if request.dry_run:
         _say_dry_run(result, run)
+    written = result.done or result.skipped or result.totals.records
     if not request.quiet:
         _say_statement(result, run.sanitizer, request)
     _warn(result, request)
     inputs = len(run.inputs)
     if result.failed and inputs > 1:
-        nothing = not (result.done or result.skipped or result.totals.records)
-        rest = "; nothing was written" * nothing
+        rest = "" if written else "; nothing was written"
         say(f"{number(len(result.failed))} of {number(inputs)} files failed{rest}")
+    elif result.failed and written:
+        say("the output is not whole: it ends where the input failed")
     return 1 if result.failed else 0
 
 
@@ -63,9 +65,10 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     inputs = len(request.inputs)
     if inputs > 1 and result.done:
         files, records = counted(result.done, "file"), counted(result.totals.records, "record")
-        say(f"{files} rewritten, {records}")
-    whole = request.spans is None  # else what passes tells which text it is
-    wanted = request.verbose and result.totals.draws and whole
+        one = " into one file (-O DIR keeps them apart)" * (request.output is not None)
+        say(f"{files} rewritten{one}, {records}")
+    # With spans, what passes tells which text it is.
+    wanted = request.verbose and result.totals.draws and request.spans is None
     half = sanitizer.half_linked if wanted else None
     plain, only = 0.0, sanitizer.replacing
     if only is not None:
@@ -94,7 +97,8 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     if result.totals.draws and (metric := sanitizer.guarantee.metric) is not None:
         say(f"epsilon is per unit of {metric} distance ('dpsan index' shows the distances)")
     if result.done and not result.totals.records:
-        say("the input is empty" if inputs == 1 else "the inputs are empty")
+        empty = "the input is empty" if inputs == 1 else "the inputs are empty"
+        say("no record is left" if request.bad_records else empty)
     if result.skipped:
         say(f"{counted(result.skipped, 'finished file')} skipped")
 

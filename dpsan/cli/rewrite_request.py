@@ -97,18 +97,22 @@ class Request(RewriteOptions):
         from dpsan.embeddings.word_lists import CLASSES, PRESETS
 
         for name in filter(os.path.exists, self.field or ()):
-            given = {name, *map(str, self.files or ())}
-            expanded = given.issuperset(glob("*"))  # noqa: PTH207 - as the shell does
-            refuse(expanded, f"-k {name}: the shell put names of files for **", "-k '**'")
+            # As the shell does, before it makes the file of >, which is empty.
+            left = {*glob("*")} - {name, *map(str, self.files or ())}  # noqa: PTH207
+            others = [path for path in map(Path, left) if not path.is_file() or path.stat().st_size]
+            refuse(not others, f"-k {name}: the shell put names of files for **", "-k '**'")
         options = [item.metadata.get("name") for item in fields(self)]
         for path in self.inputs:
             name = f"--{str(path).lstrip('/').partition('=')[0]}"
             wrong = name in options and not path.exists()
             refuse(wrong, f"{path}: no such file", f"an option: {name}")
+        first = self.inputs[0]
+        missing = first != STDIN and not first.exists()
+        column = missing and self.inputs[1:] and self.field and not first.suffix
+        refuse(column, f"{first}: no such file", f"-k {','.join(self.field or ())},{first}")
         if self.only is None:
             return
-        first = self.inputs[0]
-        apart = str(first) in (*CLASSES, *PRESETS) and not first.exists()
+        apart = missing and str(first) in (*CLASSES, *PRESETS)
         refuse(apart, f"{first}: no such file", f"--only {self.only.rstrip(',')},{first}")
         lists = self.inputs == [STDIN] and sys.stdin.isatty() and Path(self.only).is_file()
         hint = f"if it is the text: --only sensitive {self.only}"

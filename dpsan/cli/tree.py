@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dpsan.cli.output import OUTPUT, RARE, RUNNING
-from dpsan.errors import refuse
+from dpsan.errors import PIPE, refuse
 from dpsan.sanitize.settings import SETTINGS
 
 _VARIABLE: Final = re.compile(r"\s*\[env var: [A-Z_]+\]|env var: [A-Z_]+; ")
@@ -129,6 +129,9 @@ def _check(param: Any, given: Any, often: int) -> None:
         typeset = re.fullmatch("[\u2013\u2014]{1,2}[a-z-]+", value)  # no text of the user
         refuse(typeset, f"{value}: its dash is not that of an option", "- of the keyboard")
         of_files = param.name == "only" or "Path" in str(param.type_descriptor)
+        # Text: no file has a name of more than 255 bytes.
+        text = of_files and max(map(len, value.encode(errors="replace").split(b"/"))) > 255
+        refuse(text, f"a name of {len(value):,} characters: no such file", PIPE)
         tilde = of_files and value.startswith("~/") and not Path("~").exists()
         refuse(tilde, f"{value}: the shell left ~ as it is", f'"$HOME/{value[2:]}"')
         swallowed = option and of_files and re.match(r"--?[A-Za-z]", value)

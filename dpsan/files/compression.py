@@ -113,7 +113,8 @@ class _Decompressed:
             try:
                 out: bytes = self._frame.decompress(data)
             except self._codec.errors:
-                raise InputError(self.name, f"damaged {kind} data, or none") from None
+                hint = "a text of another name is read as it is"
+                raise InputError(self.name, f"damaged {kind} data, or none", hint) from None
             if self._frame.eof:
                 self._at -= len(self._frame.unused_data)
                 self._frame = None

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol
 
-from dpsan.errors import InputError, NotRegularError, file_reason
+from dpsan.errors import PIPE, InputError, NotRegularError, file_reason
 from dpsan.errors import reason as os_reason
 
 _CHUNK: Final = 1 << 18
@@ -56,7 +56,6 @@ def _require_regular(status: os.stat_result) -> None:
         raise NotRegularError("not a regular file")
 
 
-_TEXT: Final = "text comes from standard input: echo TEXT | dpsan rewrite ..."
 _NO_PATHS: Final = (
     (r"https?:/", "dpsan reads nothing from a network: curl URL | dpsan rewrite ..."),
     (r"file:/", "leave out file://"),
@@ -86,7 +85,7 @@ def open_input(path: Path, *, hints: bool = True) -> int:
         no_name = " " in path.name or (path.name == str(path) and not path.suffix)
         if isinstance(error, FileNotFoundError):
             kinds = (hint for form, hint in _NO_PATHS if re.match(form, str(path)))
-            hint = next(kinds, _TEXT * no_name)
+            hint = next(kinds, PIPE * no_name)
     raise InputError(path, problem, hint if hints else "")
 
 

@@ -258,6 +258,9 @@ class JsonlFormat(Format):
             yield str(label)
 
 
+_QUOTED: Final = "JSON has double quotation marks: json.dumps"
+
+
 def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
     """Yield each record, and which fields it has."""
     for item in text_records(source, options, options.reject):
@@ -282,7 +285,8 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             taken = reader.record(line, raw, ending, position, hint)
         except MalformedError as error:
             what = f"invalid JSON at byte {error.at + 1}"
-            hint = hint or "--bad-records FILE takes such records out"
+            out = "dpsan rewrite --bad-records FILE takes such records out" * (not options.reject)
+            hint = _QUOTED * (raw[error.at : error.at + 1] == b"'") or hint or out
             problem = InputError(source.name, what, hint, line=line)
         except InputError as error:
             problem = error
@@ -338,8 +342,9 @@ def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             line += data.count(b"\n", at, after)
             at = after
     except MalformedError as error:
-        hint = named_otherwise("json", source.name)
-        wrong = MalformedError(after_space(data, error.at), "invalid JSON", hint)
+        at = after_space(data, error.at)
+        hint = _QUOTED * (data[at : at + 1] == b"'") or named_otherwise("json", source.name)
+        wrong = MalformedError(at, "invalid JSON", hint)
         raise wrong.in_file(source.name, data) from None
     yield _frame(line, data[at:])
 

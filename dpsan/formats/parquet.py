@@ -72,10 +72,10 @@ def _opened(source: Source) -> Iterator[tuple[Any, int]]:
         with pq.ParquetFile(Positioned(descriptor)) as file:
             yield file, size
     except (pa.ArrowException, OSError, UnicodeError) as error:
-        what = "not a Parquet file, or damaged"
+        what, hint = "not a Parquet file, or damaged", "-f NAME, such as csv, if it is another"
         if isinstance(error, OSError) and error.errno:
-            what = f"cannot read: {reason(error)}"
-        raise InputError(source.name, what) from None
+            what, hint = f"cannot read: {reason(error)}", ""
+        raise InputError(source.name, what, hint) from None
 
 
 def _records(source: Source, options: ReadOptions, file: Any, size: int) -> Iterator[Record | None]:

@@ -89,7 +89,7 @@ def build(spec: Settings, opened: Opened) -> Built:
     guarantee = replace(_guarantee(mechanism, space, reviewed), groups=groups.sizes)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
         raise UnprovedError(
-            f"{mechanism.name} is {guarantee.standing}: {guarantee.summary()}; {guarantee.why}",
+            f"{mechanism.name} is {guarantee.standing}: {guarantee.why}",
             Hint(
                 "allow_unproved=True runs it all the same",
                 "--allow-unproved runs it all the same",

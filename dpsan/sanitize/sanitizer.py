@@ -360,13 +360,13 @@ class Sanitizer:
     def sanitize(
         self,
         texts: Sequence[str],
-        key: bytes,
+        key: bytes = b"",
         records: Sequence[int] | None = None,
         *,
         audit: bool = False,
         spans: Sequence[Spans] | None = None,
     ) -> Sanitized:
-        """Sanitize a batch of texts under a key.
+        """Sanitize a batch of texts under a key.  Raises TypeError: a single text, or no key.
 
         Args:
             texts: any strings; white space and punctuation are passed through, invisible
@@ -378,6 +378,8 @@ class Sanitizer:
             spans: of each text, within it, in code points: only the words that they touch are
                 drawn; everything else passes as it is, and the choice is not protected.
         """
+        if isinstance(texts, str) or not (isinstance(key, bytes) and key):
+            raise TypeError("sanitize takes a list of texts and a secret key; rewrite takes a text")
         numbers = range(len(texts)) if records is None else records
         return self._rewriter.rewrite(Texts(texts, key, numbers, audit, spans))
 

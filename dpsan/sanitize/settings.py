@@ -194,7 +194,7 @@ class Settings:
         for name, kind in _TYPES.items():
             value = given.get(name)
             what = f"{name} must be a {kind.__name__} (got {type(value).__name__})"
-            hint = "epsilon=8 is a name of its own" if name == "mechanism" else ""
+            hint = "name it: epsilon=8" if name == "mechanism" else ""
             refuse(value is not None and not isinstance(value, kind), what, hint)
         made, keep, public = cls(**given), given.get("keep"), given.get("public")
         only, classes = given.get("only"), given.get("classes")
@@ -243,7 +243,7 @@ class Settings:
         several = not all(is_token(word, self.tokenizer) for word in self.keep)
         refuse(several, f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
         for condition, *told in CONFLICTS:
-            refuse(self.holds(condition), *told)
+            refuse(self.holds(condition), *told[:1], *(told[1:] or ["leave one of them out"]))
         if self.public is not None:
             check_base(kind, "public words")
         if self.classes:
@@ -357,7 +357,7 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
         "numbers by value need the class numbers",
         "add numbers",
     ),
-    ("only numbers=value !epsilon", "numbers by value need an epsilon: it is your decision"),
+    ("only numbers=value !epsilon", "numbers by value need an epsilon: your decision", "such as 8"),
     (
         "fluent consistent",
         "fluent output writes each draw as its neighbours ask, not equal ones alike",

@@ -116,7 +116,7 @@ def strings_of(texts: Iterable[object]) -> list[str | None]:
     every: list[str | None] = []
     for text in texts:
         if text is not None and not isinstance(text, str):
-            raise TypeError(f"texts must be strings or None (got {type(text).__name__})")
+            raise TypeError(f"texts must be strings, None if missing (got {type(text).__name__})")
         every.append(text)
     return every
 

@@ -1,9 +1,12 @@
 """Small manners of the command line that people expect of any."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
+
+from dpsan.cli.app import run
 
 BASE = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt"]
 
@@ -20,6 +23,16 @@ def test_numbers_are_asked_for_in_our_words(dpsan):
         done = dpsan("rewrite", *given, status=2)
         assert f"): {says}" in done.stderr.decode()
     assert dpsan("rewrite", "-j", "0").stderr.endswith(b": must be >= 1\n")
+
+
+def test_a_file_that_may_not_be_read(monkeypatch, capsys, tmp_path):
+    (tmp_path / "a.txt").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    monkeypatch.setattr(sys, "argv", ["dpsan", "headers", "a.txt"])
+    assert run() == 2
+    told = "dpsan: a.txt: permission denied (ls -l shows for whom)\n"
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize("root", ["in", "{}/in", "../in", "..", "{}/in/deep/.."])

@@ -62,7 +62,7 @@ def test_zstandard(folder, dpsan):
     done = dpsan("rewrite", *BASE, "bad.txt.zst", "no.txt.zst", cwd=folder)
     assert done.stderr == (
         b"dpsan: bad.txt.zst: zstd data ends too early\n"
-        b"dpsan: no.txt.zst: damaged zstd data, or none\n"
+        b"dpsan: no.txt.zst: damaged zstd data, or none (a text of another name is read as it is)\n"
         b"dpsan: 2 of 2 files failed; nothing was written\n"
     )
 

@@ -208,8 +208,11 @@ def test_issue_13_none_stays_none(sanitizer):
     seeded = small(seed="1").rewrite(["the maria", "x", "john it"])
     assert small(seed="1").rewrite(["the maria", None, "john it"]) == [seeded[0], None, seeded[2]]
     for wrong, kind in ((float("nan"), "float"), (5, "int")):
-        with pytest.raises(TypeError, match=rf"strings or None \(got {kind}\)"):
+        with pytest.raises(TypeError, match=rf"strings, None if missing \(got {kind}\)"):
             sanitizer.rewrite(["the", wrong])
+    for wrongly in (("the", KEY), (["the"],), (["the"], "key")):
+        with pytest.raises(TypeError, match="rewrite takes a text"):
+            sanitizer.sanitize(*wrongly)
 
 
 def test_issue_13_repr_is_short_and_tells_no_secret():
@@ -254,7 +257,7 @@ def test_epsilon_may_be_any_real_number():
 
 @cases(
     "options told",
-    ({"mechanism": 8}, r"mechanism must be a str \(got int\) \(epsilon=8"),
+    ({"mechanism": 8}, r"mechanism must be a str \(got int\) \(name it: epsilon=8"),
     ({"only": 7}, r"only must be a str \(got int\)"),
     ({"only": "people", "roles": False}, r"roles must be a str \(got bool\)"),
     ({"epsilon": 8, "parameters": ["k=20"]}, r"parameters must be a dict \(got list\)"),

@@ -107,11 +107,8 @@ class Package:
                 self._read(archive, most)
         except (*damage, NotImplementedError, expat.ExpatError):
             old = data.startswith(b"\xd0\xcf\x11\xe0")  # what Office puts around both
-            hint = "save it as .docx, without a password" if old else ""
-            what = (
-                "an old document, or one with a password" if old else "a damaged document, or none"
-            )
-            raise RefusedError(what, hint) from None
+            what = "an old document or one with a password" if old else "a damaged document or none"
+            raise RefusedError(what, "save it again as .docx, without a password") from None
         except RuntimeError:  # what zipfile raises for a password
             raise RefusedError("a document with a password", "save it without one") from None
 
