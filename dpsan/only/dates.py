@@ -8,7 +8,8 @@ does not tell, the other dates of its text do: what is public of a date is wheth
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import Final
@@ -223,6 +224,41 @@ def _afternoon(text: str, hour: int) -> int:
     if half:
         return int(half[0] in "pP") - int(hour == 12)
     return int(_UNPADDED.match(text) is not None)  # unpadded: of the afternoon
+
+
+def in_turn(
+    sort: NDArray[np.uint8],
+    block: str,
+    start: NDArray[np.int32],
+    end: NDArray[np.int32],
+    text: NDArray[np.int32],
+    form: NDArray[np.int32],
+    forms: Sequence[str],
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield the tokens of each day and month of a text, the least first, where ordinals or dates in
+    digits stand; 0 with days, 1 with months.
+
+    Args:
+        sort: as the others in :func:`earlier`.
+    """
+    both, of_numbers = (DAYS, SORTS["ordinal"]), (SORTS["int1"], SORTS["month"])
+    at = np.isin(sort, (*both, *of_numbers)).nonzero()[0]
+    at = at[np.isin(text[at], text[np.isin(sort, both)])]
+    tables: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for token in at.tolist():
+        marks = forms[form[token]] if form[token] >= 0 else ""
+        first = sort[token] == DAYS and marks[:1] == DAY_FIRST
+        value = moment(block[start[token] : end[token]], day_first=first)
+        month, day = divmod(value // _LIMIT**2, _LIMIT)
+        if sort[token] == SORTS["month"]:
+            month = value + 1
+        elif sort[token] != DAYS:
+            month, day = 0, month
+        for kind, number in enumerate((day, month)):
+            if 0 < number < (32, 13)[kind]:
+                tables[int(text[token]), kind, number].append(token)
+    for (_, kind, _), tokens in sorted(tables.items()):
+        yield kind, tokens
 
 
 def earlier(

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
+from operator import not_
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
@@ -39,7 +40,7 @@ from dpsan.only.slots import (
 )
 from dpsan.only.sums import AFTER
 from dpsan.only.templates import finished, string
-from dpsan.only.times import keep_times
+from dpsan.only.times import keep_days, keep_times
 from dpsan.only.view import LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
@@ -145,9 +146,11 @@ class Draws:
                 keep_order(slots, new, decision.order[slots.row])
                 keep_times(slots, new, decision.order[slots.row])
                 tables = [*self.plans.words.values()]
-                settle(slots, [row for row in decision.sums if row.kind == AFTER], tables)
+                keep_days(slots, decision, self.plans.words)
+                first = [row.kind == AFTER or row.whole < 0 for row in decision.sums]
+                settle(slots, [*compress(decision.sums, first)], tables)
                 name_days(slots, decision.weekdays, self.plans.words)
-                settle(slots, [row for row in decision.sums if row.kind != AFTER], tables)
+                settle(slots, [*compress(decision.sums, map(not_, first))], tables)
                 fit_births(slots, decision, tables)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)

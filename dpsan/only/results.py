@@ -26,6 +26,8 @@ from dpsan.only.sums import (
     STEP,
 )  # fmt: skip
 
+LATEST: Final = 28
+"""Day that all months have."""
 THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
 
 
@@ -77,6 +79,19 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         value = (read(whole)[0] if whole else WHOLE**2) - value
     written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
     return written if re.search("[1-9]", written) else text
+
+
+def reach(kind: int, count: str, last: str, first: str) -> tuple[int, str]:
+    """Return what a day, year or time becomes that lies as far behind another one as a count says
+    that passes, and its place: the earlier one follows where no month has so many days.
+    """
+    if kind != SPAN:
+        step = f"{count.zfill(2)}:00" if kind == HOURS else f"00:{count.zfill(2)}"
+        return 1, follow(STEP, last, [first, step, "00:00"])
+    width, end = 1 + ("0" in (first[0], last[0])), int(first) + int(count)
+    if LATEST < end < WHOLE:
+        return 2, str(max(int(last) - int(count), 1)).zfill(width)
+    return 1, str(end).zfill(width)
 
 
 def _time(text: str, value: int) -> str:

@@ -17,8 +17,8 @@ from dpsan.only.decision import MONTHS, Decision
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
-from dpsan.only.results import follow
-from dpsan.only.sums import BIRTH, CLOCK, FEW, RESULTS, STEP, TOTAL, Sum
+from dpsan.only.results import follow, reach
+from dpsan.only.sums import BIRTH, CLOCK, DAYS, FEW, RESULTS, STEP, TOTAL, Sum
 from dpsan.only.templates import Piece
 
 WIDEST_TIME: Final = 5
@@ -183,30 +183,37 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
     """
     pools = [plan.pool for plan in slots.plans]
     wide = [group == "dotclock" and len(form) > WIDEST_TIME for group, form, _ in pools]  # 5,607.00
-    follows = np.array([pool[0] in RESULTS or no for pool, no in zip(pools, wide, strict=True)])
-    follows = follows[slots.pool]
-    fixed = ~slots.new | (slots.table >= 0) | ~follows
-    steps = {int(slots.of_row[whole]) for kind, whole, _ in sums if kind == STEP}
+    free = [pool[0] in RESULTS | DAYS or no for pool, no in zip(pools, wide, strict=True)]
+    follows = np.array(free)[slots.pool]
+    fixed = np.append(~slots.new | (slots.table >= 0) | ~follows, True)  # the last: counts
+    of_row = np.append(slots.of_row, len(slots.new))
+    steps = {int(of_row[whole]) for kind, whole, _ in sums if kind == STEP}
     times = [at for at, pool in enumerate(slots.pool.tolist()) if pools[pool][0] == CLOCK]
     firm = [at for at in times if at not in steps and slots.table[at] < 0] if steps else []
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
-        whole, *parts = slots.of_row[rows].tolist()
-        if kind == BIRTH:
+        if kind >= BIRTH:
             continue
-        texts, to = slots.words([whole, *parts], lists), 0
-        if kind == TOTAL and fixed[whole]:
-            to = max((at for at, part in enumerate(parts, 1) if not fixed[part]), default=0)
-        target = [whole, *parts][to]
+        places = of_row[np.maximum(rows, -1)].tolist()
+        drawn = [at for at in places if at < len(slots.new)]
+        word_of = dict(zip(drawn, slots.words(drawn, lists), strict=True))
+        texts = [word_of.get(at, str(-1 - row)) for at, row in zip(places, rows, strict=True)]
+        to = 0
+        if kind == TOTAL and fixed[places[0]]:
+            to = max((at for at, place in enumerate(places) if not fixed[place]), default=0)
+        others = [text for at, text in enumerate(texts) if at not in (0, to)]
+        if counted := rows[0] < 0 and kind != TOTAL:
+            to, text = reach(kind, *texts)
+        target = places[to]
         if not fixed[target]:
-            others = [text for at, text in enumerate(texts) if at not in (0, to)]
-            text = follow(kind, texts[to], others, texts[0] if to else "")
+            if not counted:
+                text = follow(kind, texts[to], others, texts[0] if to else "")
             if kind == STEP:
                 beside = [at for at in firm if slots.text[at] == slots.text[target]]
                 fits = _fits(text, texts[to], slots.words(beside, lists))
                 text = text if fits else texts[to]
             slots.texts[slots.number[target]] = text
-            slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
-        fixed[[whole, *parts]] = True
+            slots.chance[target] = 1.0 if kind in FEW else slots.chance[drawn].sum()
+        fixed[places] = True
 
 
 def fit_births(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]]) -> None:

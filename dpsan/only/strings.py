@@ -115,7 +115,7 @@ ROUND: Final = re.compile(
 DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
-    r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
+    r"[xXqQ]1|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]|[cpyr]{0,2}T[0-4X][a-d]?N[0-3Xx][a-c]?M[01Xx]|[xX]?10\^\d{1,2}"
 )
 NUMBERED: Final = re.compile(

@@ -19,9 +19,9 @@ TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = ran
 cent the first is of the second; the first and so many per cent more, or less; what is left of a
 hundred per cent; as long behind the first as the second is behind the third; the days or years from
 the second to the first, the hours, the minutes."""
-RANGE, BELOW, INSIDE, ABOVE, AFTER, BIRTH = range(11, 17)
+RANGE, BELOW, INSIDE, ABOVE, AFTER, BIRTH, OF_DAY, OF_MONTH = range(11, 19)
 """Kinds: the end of a range; where a value lies beside one; the next year; the age between two
-years, of which the earlier one follows."""
+years, of which the earlier one follows; the dates with one day or month, the least first."""
 FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE, AFTER))
 """Kinds of which the results may be so few that one of them is likely."""
 WORDS: Final = frozenset(("n19", "n1019"))

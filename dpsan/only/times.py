@@ -5,22 +5,28 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.marks import SHORT
+from dpsan.only.dates import day_of_year, moment
+from dpsan.only.decision import Decision
+from dpsan.only.marks import DAY_FIRST, PADDED, SHORT, ZERO
 from dpsan.only.numerals import DAY
-from dpsan.only.slots import Slots
-from dpsan.only.sums import CLOCK
-from dpsan.only.templates import radices, string, template
+from dpsan.only.slots import Plan, Slots
+from dpsan.only.sums import CLOCK, OF_DAY, OF_MONTH
+from dpsan.only.templates import ordinal, radices, string, template
 
 TIMES: Final = frozenset((CLOCK, "dotclock"))
 """Groups of times that are in one order."""
+_WIDTHS: Final = {OF_DAY: (28, 2), OF_MONTH: (12, 1)}
+"""Days of each month and months, and how far apart those of a text are."""
+_MAY: Final = 5
 _TIME: Final = re.compile(r"\D{0,2}(\d{1,2})(?:[:.h](\d\d))?(?:.*?([apAP]))?")
 
 
@@ -56,6 +62,77 @@ def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
         for slot, text, likelier in _moved(lists, drawn, ranks):
             slots.texts[slots.number[ahead[slot]]] = text
             slots.chance[ahead[slot]] = min(likelier * of_all, 1.0)
+
+
+def keep_days(slots: Slots, decision: Decision, words: Mapping[str, Sequence[str]]) -> None:
+    """Let the days of all dates of a text, and their months, be in one order, whatever their forms.
+
+    The least follows from the one that was drawn, and the others from it.
+
+    Args:
+        slots: with strings.
+        decision: with the tokens of each day and month.
+        words: by group, in the order of their tables.
+    """
+    turns: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
+    for kind, whole, parts in decision.sums:
+        if kind in _WIDTHS:
+            turns[kind, int(decision.text[whole])].append(slots.of_row[[*parts]].tolist())
+    done = set[tuple[int, int]]()
+    for (kind, _), ranks in turns.items():
+        (width, step), at = _WIDTHS[kind], {*chain(*ranks)}
+        room = width - step * (len(ranks) - 1)
+        free = all(slots.new[slot] and (kind, slot) not in done for slot in at)
+        if room < width // 2 or not free:
+            continue
+        groups_of = [{_group(slots, slot) for slot in members} for members in ranks]
+        short = [number for number, groups in enumerate(groups_of) if "month3" in groups]
+        done.update((kind, slot) for slot in at)
+        drawn = _part(slots, ranks[0][0], kind, words)
+        least = [*range(1, room + 1)]
+        if kind == OF_MONTH:  # May has no short form
+            least = [month for month in least if _MAY - month not in short] or least
+        for number, members in enumerate(ranks):
+            for slot in {*members}:
+                _set_part(slots, slot, kind, least[drawn % len(least)] + step * number, words)
+                slots.chance[slot] = 1 / 3  # of six months, or four ordinals
+
+
+def _group(slots: Slots, slot: int) -> str:
+    """Return the group of a slot."""
+    plan: Plan = slots.plans[slots.pool[slot]]
+    return plan.pool[0]
+
+
+def _part(slots: Slots, slot: int, kind: int, words: Mapping[str, Sequence[str]]) -> int:
+    """Return the day of a date, or its month."""
+    group, form, _ = slots.plans[slots.pool[slot]].pool
+    (text,) = slots.words([slot], [*words.values()])
+    if group == "daymonth":
+        return day_of_year(text, "", day_first=form[0] == DAY_FIRST)[kind == OF_DAY]
+    return moment(text, day_first=False) if kind == OF_MONTH else int(re.sub(r"\D", "", text))
+
+
+def _set_part(
+    slots: Slots, slot: int, kind: int, number: int, words: Mapping[str, Sequence[str]]
+) -> None:
+    """Write the day of a date, or its month."""
+    group, form, _ = slots.plans[slots.pool[slot]].pool
+    if slots.table[slot] >= 0:
+        name = words["month"][number - 1]
+        slots.number[slot] = words[group].index(name[:3] if group == "month3" else name)
+        return
+    text = slots.texts[slots.number[slot]]
+    if group == "daymonth":
+        first = form[0] == DAY_FIRST
+        pair = [*day_of_year(text, "", day_first=first)]
+        pair[kind == OF_DAY] = number
+        numbers = reversed(pair) if first else pair
+        text = form[2:].join(str(part).zfill(1 + (form[1] == PADDED)) for part in numbers)
+    else:
+        width = len(form) if form[0] == ZERO else 1
+        text = ordinal(number) if group == "ordinal" else str(number).zfill(width)
+    slots.texts[slots.number[slot]] = text
 
 
 def _moved(

@@ -38,6 +38,7 @@ from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_locals
+from dpsan.only.numerals import WHOLE, read
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
 from dpsan.only.view import (
@@ -333,12 +334,20 @@ class Viewer:
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         sort = self.sorts.take(label)
-        earlier = dates.earlier(sort, block.text, start, end, index, form, [*forms])
+        dated = sort, block.text, start, end, index, form, [*forms]
+        earlier = dates.earlier(*dated)
         relations = form, trigger, equal, first, unit, index, earlier
         found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
-        view = View(
-            label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
+        found_sums += tuple(
+            sums.Sum(sums.OF_DAY + kind, first, (first, *rest))
+            for kind, (first, *rest) in dates.in_turn(*dated)
         )
+        members = {token for found in found_sums for token in (found.whole, *found.parts)}
+        read_as = {token: read(block.text[start[token] : end[token]])[0] for token in members}
+        ten = 10 * WHOLE
+        counts = {token: value // WHOLE for token, value in read_as.items() if 0 < value < ten}
+        names = self.labels, tuple(forms)
+        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums, counts)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_locals(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
