@@ -23,7 +23,7 @@ from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
-from dpsan.only.sums import BIRTH, DAYS, HOURS, MINUTES, OF_DAY, OF_MONTH, PARTS, SPAN, TOTAL, Sum
+from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -240,8 +240,9 @@ def _sums(
             for token in (whole, *parts)
         )
         codes = {int(group[part]) for part in parts if group[part] > PASS}
-        told = kind in (TOTAL, SPAN, HOURS, MINUTES) if total < 0 else int(group[whole]) in free
-        fits = codes <= dated and min(rows) >= 0 if kind == SPAN else codes <= free
+        told = kind in COUNTED if total < 0 else int(group[whole]) in free
+        between = kind in (SPAN, BOTH)
+        fits = codes <= dated and min(rows) >= 0 if between else codes <= free
         if told and fits and codes and -1 not in (total, *rows):
             of_birth = kind == SPAN and codes == {year} and int(group[whole]) == aged
             out.append(Sum(BIRTH if of_birth else kind, total, tuple(rows)))
@@ -277,6 +278,9 @@ def _weekdays(
     dated = dated[np.isin(view.unit[dated], view.unit[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
+    for near in of:  # a date in digits has a month
+        if group[near] == rules.group("daymonth"):
+            first.setdefault((int(view.text[near]), 2), int(row[near]))
     years = [near for near, part in of.items() if part > 2]
     first_year = {int(view.unit[near]): int(row[near]) for near in reversed(years)}
     classes = {near: view.forms[view.form[near]][:1] for near in years if view.form[near] >= 0}

@@ -301,15 +301,16 @@ class Draws:
         for at in begins:
             cast(Walk, permutations[at]).begin(number[at])
             number[at] = 0
-        months: dict[int, str] = {}
+        named: dict[tuple[int, str], str] = {}
         dates: dict[tuple[Pool, int, int], int] = {}
         for at in sorted(permutations, key=turns.__getitem__):
             permutation, group = permutations[at], slots.plans[slots.pool[at]].pool[0]
-            words = self.plans.words[group] if group in ("month", "month3") else ()
+            turn = turns[at], group.removesuffix("3")
+            words = self.plans.words[group] if turn[1] in ("month", "day", "workday") else ()
             leader, lists = lead[at], self.plans.lists
             homes = self._homelands.get(lists[slots.table[leader]]) if leader >= 0 else None
             wanted = homes[number[leader]] if homes else -1
-            same = [place for place, word in enumerate(words) if word[:3] == months.get(turns[at])]
+            same = [place for place, word in enumerate(words) if word[:3] == named.get(turn)]
             date = slots.plans[slots.pool[at]].home, permutation.size, turns[at]
             if group in ONE_DATE and date in dates:
                 number[at] = dates[date]  # 2025-01-22 is 22/01/2025, and '25 is 2025
@@ -318,7 +319,7 @@ class Draws:
             dates[date] = number[at]
             slots.taken[at] = number[at]
             if words:
-                months[turns[at]] = words[number[at]][:3]  # Oct is October
+                named[turn] = words[number[at]][:3]  # Oct is October
             if isinstance(permutation, Walk):
                 slots.chance[at] = 1 / (permutation.size * permutation.calendar.start)
         for at in (slots.new & ~slots.own & (slots.lead >= 0)).nonzero()[0].tolist():

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.dates import day_of_year, full_year, moment, weekday_of
-from dpsan.only.decision import MONTHS, Decision
+from dpsan.only.decision import MONTHS, WEEKDAYS, Decision
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.results import follow, reach
 from dpsan.only.sums import BIRTH, CLOCK, DAYS, FEW, RESULTS, STEP, TOTAL, Sum
-from dpsan.only.templates import Piece
+from dpsan.only.templates import Piece, ordinal
 
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""
@@ -266,6 +266,8 @@ def name_days(
         words: by group, in the order of their tables.
     """
     tables, lists, fixed = [*words], [*words.values()], {*(~slots.new).nonzero()[0].tolist(), -1}
+    named = np.array([plan.pool[0] in WEEKDAYS for plan in slots.plans])[slots.pool]
+    named &= slots.table >= 0
     for rows in weekdays:
         at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
         name, number = at[:2]
@@ -276,19 +278,29 @@ def name_days(
             word if place >= 0 else ""
             for place, word in zip(at, slots.words(at, lists), strict=True)
         ]
+        if forms[2] and texts[2]:  # the month of a date in digits
+            month, _ = day_of_year(texts[2], "", day_first=forms[2][:1] == DAY_FIRST)
+            texts[2] = words["month"][month - 1]
         weekday = weekday_of(texts[1], texts[2], texts[3], day_first=forms[1][:1] == DAY_FIRST)
         group = tables[slots.table[name]]
         listed_day = weekday if weekday < len(words[group]) else 0
         ahead = (int(slots.number[name] if name in fixed else listed_day) - weekday) % 7
-        if ahead and number not in fixed and texts[1].isdigit():
-            day, weekday = int(texts[1]) + ahead, weekday + ahead
-            slots.texts[slots.number[number]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
+        written = re.sub(r"\D", "", texts[1])
+        if ahead and number not in fixed and len(written) < 3:
+            day, weekday = int(written) + ahead, weekday + ahead
+            day -= 7 * (day > 28)
+            new = str(day).zfill(len(written)) if texts[1].isdigit() else ordinal(day)
+            slots.texts[slots.number[number]] = new
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
-        if name not in fixed:
-            slots.number[name] = weekday % 7
-            slots.chance[name] = 0.5  # Saturday and Sunday may become Monday
+        alike = named & (slots.number == slots.number[name]) & (slots.unit == slots.unit[name])
+        alike &= name not in fixed  # Thurs and Thursday
+        at += alike.nonzero()[0].tolist()
+        for slot in {name, *alike.nonzero()[0].tolist()} - fixed:
+            slots.number[slot] = weekday % 7
+            slots.chance[slot] = 0.5  # Saturday and Sunday may become Monday
+            group = tables[slots.table[slot]]
             if weekday % 7 >= len(words[group]):
-                slots.table[name] = tables.index(group.removeprefix("work"))
+                slots.table[slot] = tables.index(group.removeprefix("work"))
         fixed.update(at)
 
 

@@ -24,7 +24,7 @@ from dpsan.only.templates import ordinal, radices, string, template
 
 TIMES: Final = frozenset((CLOCK, "dotclock"))
 """Groups of times that are in one order."""
-_WIDTHS: Final = {OF_DAY: (28, 2), OF_MONTH: (12, 1)}
+_WIDTHS: Final = {OF_DAY: (22, 2), OF_MONTH: (12, 1)}
 """Days of each month and months, and how far apart those of a text are."""
 _MAY: Final = 5
 _TIME: Final = re.compile(r"\D{0,2}(\d{1,2})(?:[:.h](\d\d))?(?:.*?([apAP]))?")

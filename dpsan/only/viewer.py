@@ -371,7 +371,7 @@ class Viewer:
         counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
         _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
         dated = (days > 2) & (months > 0) | (years > 1)
-        many = dated | (amounts > 0) & (amounts + days > 2) | (clocks > 1) & (clocks + days > 2)
+        many = dated | (amounts > 0) & (amounts + days > 1) | (clocks > 1) & (clocks + days > 2)
         hyphen = among(gap, [GAP["hyphen"], GAP["dash"]]) & (start - np.append(0, end[:-1]) == 1)
         ranges = (trigger == self.to)[at - 1] & (sort[at - 2] == _SMALL) & (sort[at] == _SMALL)
         many[text[at[ranges | hyphen[at] & (sort[at - 1] > 0)]]] = True
