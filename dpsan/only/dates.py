@@ -226,6 +226,13 @@ def _afternoon(text: str, hour: int) -> int:
     return int(_UNPADDED.match(text) is not None)  # unpadded: of the afternoon
 
 
+def evenings(forms: Sequence[str], texts: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return the texts that have times after noon, marked so, and none before noon."""
+    marks = np.array([form[1:2] if form[:1] == HALF_DAY else "" for form in forms])
+    late, early = (np.isin(marks, [*parts]) for parts in ("23", "01"))
+    return np.setdiff1d(texts[late], texts[early])
+
+
 def in_turn(
     sort: NDArray[np.uint8],
     block: str,
@@ -286,8 +293,18 @@ def earlier(
     # Times of a day are marked so too, and words have the form -1.
     of_days = np.where(sort[at] == DAYS, form[at], -1).tolist()
     day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
-    rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
+    rows = [*zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)]
     values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
+    marks = [forms[number] if number >= 0 else "" for number in form[at].tolist()]
+    late = evenings(marks, text[at])
+    if len(late):  # 7.30pm, closed 8.25
+        of_hours = (sort[at] == SORTS["clock"]) & np.isin(text[at], late)
+        values = [
+            value + 12 * _LIMIT**3
+            if of_hour and not _HALF.search(block[begin:last]) and value < 12 * _LIMIT**3
+            else value
+            for value, of_hour, (begin, last, _) in zip(values, of_hours, rows, strict=True)
+        ]
     of_years = sort[at] == SORTS["year"]
     values = [
         full_year(value // _LIMIT**3) if of_year else value

@@ -8,6 +8,7 @@ from math import prod
 from typing import Final
 
 from dpsan.only.dates import full_year
+from dpsan.only.marks import NOW
 from dpsan.only.numerals import DAY, PLACES, RUN, TIME, WHOLE, minute, read
 from dpsan.only.sums import (
     AFTER,
@@ -91,7 +92,7 @@ def reach(kind: int, count: str, last: str, first: str) -> tuple[int, str]:
         return 1, follow(STEP, last, [first, step, "00:00"])
     days = int(count) - (kind == BOTH)
     width, end = 1 + ("0" in (first[0], last[0])), int(first) + days
-    if LATEST < end < WHOLE:
+    if LATEST < end < WHOLE or end > NOW:
         return 2, str(max(int(last) - days, 1)).zfill(width)
     return 1, str(end).zfill(width)
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.dates import day_of_year, moment
+from dpsan.only.dates import day_of_year, evenings, moment
 from dpsan.only.decision import Decision
 from dpsan.only.marks import DAY_FIRST, PADDED, SHORT, ZERO
 from dpsan.only.numerals import DAY
@@ -49,13 +49,16 @@ def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
         forms = [(group, form) for group, form, _ in pools]
         if len({*forms}) < 2:
             continue  # those of one form are in order
-        rows = [row for row in zip(of_text, forms, strict=True) if _times(*row[1])[0]]
+        none = np.zeros(len(forms), np.int8)
+        late = len(evenings([form for _, form in forms], none)) > 0
+        rows = [row for row in zip(of_text, forms, strict=True) if _times(*row[1], late=late)[0]]
         rows.sort(key=lambda row: int(order[row[0]]))
-        lists = [_times(group, form) for _, (group, form) in rows]
+        lists = [_times(group, form, late=late) for _, (group, form) in rows]
         ahead = [slot for slot, _ in rows]
         texts = [slots.texts[number] for number in slots.number[ahead].tolist()]
         drawn = [
-            _minute(group, form, text) for (_, (group, form)), text in zip(rows, texts, strict=True)
+            _minute(group, form, text, late=late)
+            for (_, (group, form)), text in zip(rows, texts, strict=True)
         ]
         ranks = order[ahead].tolist()
         of_all = float(slots.chance[ahead].sum())
@@ -171,28 +174,30 @@ def _moved(
     return out
 
 
-def _minute(group: str, form: str, text: str) -> int:
-    """Return the minute of the day of a time of a form; -1: none."""
+def _minute(group: str, form: str, text: str, *, late: bool) -> int:
+    """Return the minute of the day of a time of a form, late in the day; -1: none."""
     match = _TIME.match(text)
     if match is None:
         return -1
     hour, half = int(match[1]), (match[3] or "").lower()
     if half:
         hour = hour % 12 + 12 * (half == "p")
-    elif group == CLOCK and form[0] == SHORT and hour < 6:
+    elif (group == CLOCK and form[0] == SHORT and hour < 6) or (
+        late and hour < 12 and text[0] != "0"
+    ):
         hour += 12
     return hour * 60 + int(match[2] or 0)
 
 
 @lru_cache(1 << 10)
-def _times(group: str, form: str) -> tuple[list[int], list[str]]:
+def _times(group: str, form: str, *, late: bool) -> tuple[list[int], list[str]]:
     """Return the times of a form, ascending, as minutes and as strings; none with seconds."""
     pieces = template(group, form)
     sizes = radices(pieces)
     if len(sizes) > 1 or sizes[0] > DAY:
         return [], []
     texts = (string(pieces, [number]) for number in range(sizes[0]))
-    pairs = sorted((_minute(group, form, text), text) for text in texts)
+    pairs = sorted((_minute(group, form, text, late=late), text) for text in texts)
     if pairs[0][0] < 0:
         return [], []
     return [minute for minute, _ in pairs], [text for _, text in pairs]
