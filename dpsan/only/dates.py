@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -226,46 +227,27 @@ def _afternoon(text: str, hour: int) -> int:
     return int(_UNPADDED.match(text) is not None)  # unpadded: of the afternoon
 
 
-def evenings(forms: Sequence[str], texts: NDArray[np.integer]) -> NDArray[np.integer]:
-    """Return the texts that have times after noon, marked so, and none before noon."""
-    marks = np.array([form[1:2] if form[:1] == HALF_DAY else "" for form in forms])
-    late, early = (np.isin(marks, [*parts]) for parts in ("23", "01"))
-    return np.setdiff1d(texts[late], texts[early])
-
-
 def in_turn(
-    sort: NDArray[np.uint8],
-    block: str,
-    start: NDArray[np.int32],
-    end: NDArray[np.int32],
-    text: NDArray[np.int32],
-    form: NDArray[np.int32],
-    forms: Sequence[str],
-) -> Iterator[tuple[int, list[int]]]:
-    """Yield the tokens of each day and month of a text, the least first, where ordinals or dates in
-    digits stand; 0 with days, 1 with months.
+    sort: NDArray[np.uint8], values: Sequence[int], text: NDArray[np.int32], at: NDArray[np.intp]
+) -> list[tuple[int, list[int]]]:
+    """Return the tokens of each day (0) and month (1) of a text, the least first.
 
     Args:
-        sort: as the others in :func:`earlier`.
+        sort: of some tokens; so are the others.
+        values: as :func:`moment` returns them.
+        at: their places.
     """
-    both, of_numbers = (DAYS, SORTS["ordinal"]), (SORTS["int1"], SORTS["month"])
-    at = np.isin(sort, (*both, *of_numbers)).nonzero()[0]
-    at = at[np.isin(text[at], text[np.isin(sort, both)])]
     tables: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for token in at.tolist():
-        marks = forms[form[token]] if form[token] >= 0 else ""
-        first = sort[token] == DAYS and marks[:1] == DAY_FIRST
-        value = moment(block[start[token] : end[token]], day_first=first)
-        month, day = divmod(value // _LIMIT**2, _LIMIT)
-        if sort[token] == SORTS["month"]:
-            month = value + 1
-        elif sort[token] != DAYS:
-            month, day = 0, month
-        for kind, number in enumerate((day, month)):
-            if 0 < number < (32, 13)[kind]:
-                tables[int(text[token]), kind, number].append(token)
-    for (_, kind, _), tokens in sorted(tables.items()):
-        yield kind, tokens
+    for kind_of, value, number, token in zip(
+        sort.tolist(), values, text.tolist(), at.tolist(), strict=True
+    ):
+        first, second = divmod(value // _LIMIT**2, _LIMIT)
+        month = {DAYS: first, SORTS["month"]: value + 1}.get(kind_of, 0)
+        day = {DAYS: second, SORTS["ordinal"]: first, SORTS["int1"]: first}.get(kind_of, 0)
+        for kind, part, last in ((0, day, 31), (1, month, 12)):
+            if 0 < part <= last:
+                tables[number, kind, part].append(token)
+    return [(kind, tokens) for (_, kind, _), tokens in sorted(tables.items())]
 
 
 def earlier(
@@ -276,8 +258,9 @@ def earlier(
     text: NDArray[np.int32],
     form: NDArray[np.int32],
     forms: Sequence[str],
-) -> NDArray[np.int32]:
-    """Return of each date how many of its sort in the text are earlier; 0 of all other tokens.
+) -> tuple[NDArray[np.int32], list[tuple[int, list[int]]]]:
+    """Return of each date how many of its sort in the text are earlier, 0 of all other tokens, and
+    the tokens :func:`in_turn` of texts with ordinals or dates in digits.
 
     Args:
         sort: by ``SORTS``, (n,); so are the others.
@@ -287,24 +270,19 @@ def earlier(
     """
     at = sort.nonzero()[0]
     _, group = distinct(text[at] * np.int64(16) + sort[at])
-    at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
+    mixed = np.isin(text, text[(sort == DAYS) | (sort == SORTS["ordinal"])])
+    # None is before one that stands alone.
+    at = at[(np.bincount(group).take(group) > 1) | mixed[at]]
     if not len(at):
-        return np.zeros(len(sort), np.int32)
+        return np.zeros(len(sort), np.int32), []
     # Times of a day are marked so too, and words have the form -1.
     of_days = np.where(sort[at] == DAYS, form[at], -1).tolist()
     day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
-    rows = [*zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)]
+    rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
     values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
-    marks = [forms[number] if number >= 0 else "" for number in form[at].tolist()]
-    late = evenings(marks, text[at])
-    if len(late):  # 7.30pm, closed 8.25
-        of_hours = (sort[at] == SORTS["clock"]) & np.isin(text[at], late)
-        values = [
-            value + 12 * _LIMIT**3
-            if of_hour and not _HALF.search(block[begin:last]) and value < 12 * _LIMIT**3
-            else value
-            for value, of_hour, (begin, last, _) in zip(values, of_hours, rows, strict=True)
-        ]
+    dated = mixed[at] & ((sort[at] != SORTS["int1"]) | (end[at] - start[at] < 3))
+    of_dates = [*compress(values, dated)]
+    turns = in_turn(sort[at[dated]], of_dates, text[at[dated]], at[dated])
     of_years = sort[at] == SORTS["year"]
     values = [
         full_year(value // _LIMIT**3) if of_year else value
@@ -312,4 +290,4 @@ def earlier(
     ]
     result = np.zeros(len(sort), np.int32)
     result[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
-    return result
+    return result, turns

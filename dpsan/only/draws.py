@@ -146,7 +146,7 @@ class Draws:
                 keep_order(slots, new, decision.order[slots.row])
                 keep_times(slots, new, decision.order[slots.row])
                 tables = [*self.plans.words.values()]
-                keep_days(slots, decision, self.plans.words)
+                keep_days(slots, decision)
                 first = [row.kind == AFTER or row.whole < 0 for row in decision.sums]
                 settle(slots, [*compress(decision.sums, first)], tables)
                 name_days(slots, decision.weekdays, self.plans.words)

@@ -212,7 +212,7 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
                 fits = _fits(text, texts[to], slots.words(beside, lists))
                 text = text if fits else texts[to]
             slots.texts[slots.number[target]] = text
-            slots.chance[target] = 1.0 if kind in FEW else slots.chance[drawn].sum()
+            slots.chance[target] = 1.0 if kind in FEW else slots.chance[[*{*drawn}]].sum()
         fixed[places] = True
 
 

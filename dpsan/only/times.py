@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 from math import inf
@@ -14,11 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.dates import day_of_year, evenings, moment
 from dpsan.only.decision import Decision
 from dpsan.only.marks import DAY_FIRST, PADDED, SHORT, ZERO
 from dpsan.only.numerals import DAY
-from dpsan.only.slots import Plan, Slots
+from dpsan.only.slots import Slots
 from dpsan.only.sums import CLOCK, OF_DAY, OF_MONTH
 from dpsan.only.templates import ordinal, radices, string, template
 
@@ -49,16 +47,13 @@ def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
         forms = [(group, form) for group, form, _ in pools]
         if len({*forms}) < 2:
             continue  # those of one form are in order
-        none = np.zeros(len(forms), np.int8)
-        late = len(evenings([form for _, form in forms], none)) > 0
-        rows = [row for row in zip(of_text, forms, strict=True) if _times(*row[1], late=late)[0]]
+        rows = [row for row in zip(of_text, forms, strict=True) if _times(*row[1])[0]]
         rows.sort(key=lambda row: int(order[row[0]]))
-        lists = [_times(group, form, late=late) for _, (group, form) in rows]
+        lists = [_times(group, form) for _, (group, form) in rows]
         ahead = [slot for slot, _ in rows]
         texts = [slots.texts[number] for number in slots.number[ahead].tolist()]
         drawn = [
-            _minute(group, form, text, late=late)
-            for (_, (group, form)), text in zip(rows, texts, strict=True)
+            _minute(group, form, text) for (_, (group, form)), text in zip(rows, texts, strict=True)
         ]
         ranks = order[ahead].tolist()
         of_all = float(slots.chance[ahead].sum())
@@ -67,7 +62,7 @@ def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             slots.chance[ahead[slot]] = min(likelier * of_all, 1.0)
 
 
-def keep_days(slots: Slots, decision: Decision, words: Mapping[str, Sequence[str]]) -> None:
+def keep_days(slots: Slots, decision: Decision) -> None:
     """Let the days of all dates of a text, and their months, be in one order, whatever their forms.
 
     The least follows from the one that was drawn, and the others from it.
@@ -75,12 +70,13 @@ def keep_days(slots: Slots, decision: Decision, words: Mapping[str, Sequence[str
     Args:
         slots: with strings.
         decision: with the tokens of each day and month.
-        words: by group, in the order of their tables.
     """
     turns: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
     for kind, whole, parts in decision.sums:
         if kind in _WIDTHS:
             turns[kind, int(decision.text[whole])].append(slots.of_row[[*parts]].tolist())
+    names = np.array([plan.pool[0] for plan in slots.plans])
+    brief = {*(names[slots.pool] == "month3").nonzero()[0].tolist()}
     done = set[tuple[int, int]]()
     for (kind, _), ranks in turns.items():
         (width, step), at = _WIDTHS[kind], {*chain(*ranks)}
@@ -88,54 +84,34 @@ def keep_days(slots: Slots, decision: Decision, words: Mapping[str, Sequence[str
         free = all(slots.new[slot] and (kind, slot) not in done for slot in at)
         if room < width // 2 or not free:
             continue
-        groups_of = [{_group(slots, slot) for slot in members} for members in ranks]
-        short = [number for number, groups in enumerate(groups_of) if "month3" in groups]
         done.update((kind, slot) for slot in at)
-        drawn = _part(slots, ranks[0][0], kind, words)
-        least = [*range(1, room + 1)]
+        least, anchor = [*range(1, room + 1)], ranks[0][0]
         if kind == OF_MONTH:  # May has no short form
+            short = [n for n, of in enumerate(ranks) if not {*of}.isdisjoint(brief)]
             least = [month for month in least if _MAY - month not in short] or least
-        for number, members in enumerate(ranks):
-            for slot in {*members}:
-                _set_part(slots, slot, kind, least[drawn % len(least)] + step * number, words)
-                slots.chance[slot] = 1 / 3  # of six months, or four ordinals
+        runs, place = _runs(slots, anchor, kind) if slots.table[anchor] < 0 else ([], 0)
+        drawn = int(runs[place] if runs else slots.number[anchor])
+        for number, slot in ((number, slot) for number, of in enumerate(ranks) for slot in {*of}):
+            _set_part(slots, slot, kind, least[drawn % len(least)] + step * number)
+            slots.chance[slot] = min(-(-12 // len(least)) / 3, 1.0)  # of six months
 
 
-def _group(slots: Slots, slot: int) -> str:
-    """Return the group of a slot."""
-    plan: Plan = slots.plans[slots.pool[slot]]
-    return plan.pool[0]
-
-
-def _part(slots: Slots, slot: int, kind: int, words: Mapping[str, Sequence[str]]) -> int:
-    """Return the day of a date, or its month."""
+def _runs(slots: Slots, slot: int, kind: int) -> tuple[list[str], int]:
+    """Return the pieces of a date in digits, and which of them is its day or its month."""
     group, form, _ = slots.plans[slots.pool[slot]].pool
-    (text,) = slots.words([slot], [*words.values()])
-    if group == "daymonth":
-        return day_of_year(text, "", day_first=form[0] == DAY_FIRST)[kind == OF_DAY]
-    return moment(text, day_first=False) if kind == OF_MONTH else int(re.sub(r"\D", "", text))
+    lone = group != "daymonth" or (form[0] == DAY_FIRST) == (kind == OF_DAY)
+    return re.split(r"(\d+)", slots.texts[slots.number[slot]]), 1 if lone else 3
 
 
-def _set_part(
-    slots: Slots, slot: int, kind: int, number: int, words: Mapping[str, Sequence[str]]
-) -> None:
+def _set_part(slots: Slots, slot: int, kind: int, number: int) -> None:
     """Write the day of a date, or its month."""
     group, form, _ = slots.plans[slots.pool[slot]].pool
     if slots.table[slot] >= 0:
-        name = words["month"][number - 1]
-        slots.number[slot] = words[group].index(name[:3] if group == "month3" else name)
+        slots.number[slot] = number - 1 - (group == "month3" and number > _MAY)
         return
-    text = slots.texts[slots.number[slot]]
-    if group == "daymonth":
-        first = form[0] == DAY_FIRST
-        pair = [*day_of_year(text, "", day_first=first)]
-        pair[kind == OF_DAY] = number
-        numbers = reversed(pair) if first else pair
-        text = form[2:].join(str(part).zfill(1 + (form[1] == PADDED)) for part in numbers)
-    else:
-        width = len(form) if form[0] == ZERO else 1
-        text = ordinal(number) if group == "ordinal" else str(number).zfill(width)
-    slots.texts[slots.number[slot]] = text
+    runs, place = _runs(slots, slot, kind)
+    runs[place] = str(number).zfill(1 + (PADDED in form[:2] or form[0] == ZERO))
+    slots.texts[slots.number[slot]] = ordinal(number) if group == "ordinal" else "".join(runs)
 
 
 def _moved(
@@ -174,30 +150,28 @@ def _moved(
     return out
 
 
-def _minute(group: str, form: str, text: str, *, late: bool) -> int:
-    """Return the minute of the day of a time of a form, late in the day; -1: none."""
+def _minute(group: str, form: str, text: str) -> int:
+    """Return the minute of the day of a time of a form; -1: none."""
     match = _TIME.match(text)
     if match is None:
         return -1
     hour, half = int(match[1]), (match[3] or "").lower()
     if half:
         hour = hour % 12 + 12 * (half == "p")
-    elif (group == CLOCK and form[0] == SHORT and hour < 6) or (
-        late and hour < 12 and text[0] != "0"
-    ):
+    elif group == CLOCK and form[0] == SHORT and hour < 6:
         hour += 12
     return hour * 60 + int(match[2] or 0)
 
 
 @lru_cache(1 << 10)
-def _times(group: str, form: str, *, late: bool) -> tuple[list[int], list[str]]:
+def _times(group: str, form: str) -> tuple[list[int], list[str]]:
     """Return the times of a form, ascending, as minutes and as strings; none with seconds."""
     pieces = template(group, form)
     sizes = radices(pieces)
     if len(sizes) > 1 or sizes[0] > DAY:
         return [], []
     texts = (string(pieces, [number]) for number in range(sizes[0]))
-    pairs = sorted((_minute(group, form, text, late=late), text) for text in texts)
+    pairs = sorted((_minute(group, form, text), text) for text in texts)
     if pairs[0][0] < 0:
         return [], []
     return [minute for minute, _ in pairs], [text for _, text in pairs]

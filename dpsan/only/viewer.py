@@ -334,13 +334,11 @@ class Viewer:
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         sort = self.sorts.take(label)
-        dated = sort, block.text, start, end, index, form, [*forms]
-        earlier = dates.earlier(*dated)
+        earlier, turns = dates.earlier(sort, block.text, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
         found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
         found_sums += tuple(
-            sums.Sum(sums.OF_DAY + kind, first, (first, *rest))
-            for kind, (first, *rest) in dates.in_turn(*dated)
+            sums.Sum(sums.OF_DAY + kind, tokens[0], tuple(tokens)) for kind, tokens in turns
         )
         members = {token for found in found_sums for token in (found.whole, *found.parts)}
         read_as = {token: read(block.text[start[token] : end[token]])[0] for token in members}
