@@ -57,7 +57,8 @@ NEAR: Final = 12
 ONE_SORT: Final = (
     ("month3", "month"),
     ("day3", "day"),
-    ("workday3", "workday"),
+    ("workday3", "day"),
+    ("workday", "day"),
     ("dotclock", "clock"),
 )
 """Groups that are in one order with another one."""
@@ -246,8 +247,11 @@ def _sums(
         if told and fits and codes and -1 not in (total, *rows):
             of_birth = kind == SPAN and codes == {year} and int(group[whole]) == aged
             out.append(Sum(BIRTH if of_birth else kind, total, tuple(rows)))
-    for (kind, _), days in dates.items():
-        if len({int(group[part]) for part in chain(*days)}) > 1:  # else they are in order
+    mixed = [
+        text for (_, text), days in dates.items() if len({*group[[*chain(*days)]].tolist()}) > 1
+    ]
+    for (kind, text), days in dates.items():
+        if text in mixed:  # else they are in order
             rows_of = [tuple(row[tokens].tolist()) for tokens in days if tokens]
             out += [Sum(kind, same[0], same) for same in rows_of]
     return tuple(out)
@@ -296,7 +300,14 @@ def _weekdays(
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        year = [near for near in pair if view.text[near] == text and abs(token - near) < NEAR]
+        ends = np.append(0, np.cumsum(among(view.gap, [GAP["stop"], GAP["line"]])))
+        year = [
+            near
+            for near in pair
+            if view.text[near] == text
+            and abs(token - near) < NEAR
+            and (near > token or ends[near + 1] == ends[token + 1])
+        ]
         if behind and view.text[pair[-1]] == text:
             year.append(first_of[text, classes[latest[pair[-1]]]])
         year = [int(row[near]) for near in year]

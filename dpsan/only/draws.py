@@ -149,7 +149,7 @@ class Draws:
                 keep_days(slots, decision)
                 first = [row.kind == AFTER or row.whole < 0 for row in decision.sums]
                 settle(slots, [*compress(decision.sums, first)], tables)
-                name_days(slots, decision.weekdays, self.plans.words)
+                name_days(slots, decision.weekdays, self.plans.words, decision.order[slots.row])
                 settle(slots, [*compress(decision.sums, map(not_, first))], tables)
                 fit_births(slots, decision, tables)
             if self.together and decision.locals:

@@ -255,7 +255,10 @@ def _fits(text: str, drawn: str, others: Sequence[str]) -> bool:
 
 
 def name_days(
-    slots: Slots, weekdays: Sequence[tuple[int, ...]], words: Mapping[str, Sequence[str]]
+    slots: Slots,
+    weekdays: Sequence[tuple[int, ...]],
+    words: Mapping[str, Sequence[str]],
+    order: NDArray[np.int32],
 ) -> None:
     """Let the weekdays before dates be those of the dates.
 
@@ -264,6 +267,7 @@ def name_days(
     Args:
         weekdays: rows of each, see :class:`dpsan.only.decision.Decision`.
         words: by group, in the order of their tables.
+        order: how many weekdays of the text are earlier, of each slot.
     """
     tables, lists, fixed = [*words], [*words.values()], {*(~slots.new).nonzero()[0].tolist(), -1}
     named = np.array([plan.pool[0] in WEEKDAYS for plan in slots.plans])[slots.pool]
@@ -292,7 +296,7 @@ def name_days(
             new = str(day).zfill(len(written)) if texts[1].isdigit() else ordinal(day)
             slots.texts[slots.number[number]] = new
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
-        alike = named & (slots.number == slots.number[name]) & (slots.unit == slots.unit[name])
+        alike = named & (order == order[name]) & (slots.text == slots.text[name])
         alike &= name not in fixed  # Thurs and Thursday
         at += alike.nonzero()[0].tolist()
         for slot in {name, *alike.nonzero()[0].tolist()} - fixed:

@@ -38,6 +38,7 @@ from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_locals
+from dpsan.only.marks import DIGIT as MARK
 from dpsan.only.numerals import WHOLE, read
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
@@ -288,7 +289,14 @@ class Viewer:
         days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
         texts = edges.searchsorted(where[days, 0]).tolist()
         cities = words["start"][words["label"] == code["citygb"]]
-        pounds = where[[at for at, form in enumerate(written) if form[:1] in ("£", "€")], 0]
+        pounds = where[
+            [
+                at
+                for at, form in enumerate(written)
+                if form[:1] in ("£", "€") or form[:2] == f"0{MARK}"
+            ],
+            0,
+        ]
         british = {*edges.searchsorted(np.append(cities, pounds)).tolist()} if days else ()
         of_days = dates.day_forms([written[i] for i in days], texts, british)
         for i, day_form in zip(days, of_days, strict=True):
