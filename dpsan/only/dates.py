@@ -8,9 +8,11 @@ does not tell, the other dates of its text do: what is public of a date is wheth
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -225,6 +227,29 @@ def _afternoon(text: str, hour: int) -> int:
     return int(_UNPADDED.match(text) is not None)  # unpadded: of the afternoon
 
 
+def in_turn(
+    sort: NDArray[np.uint8], values: Sequence[int], text: NDArray[np.int32], at: NDArray[np.intp]
+) -> list[tuple[int, list[int]]]:
+    """Return the tokens of each day (0) and month (1) of a text, the least first.
+
+    Args:
+        sort: of some tokens; so are the others.
+        values: as :func:`moment` returns them.
+        at: their places.
+    """
+    tables: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for kind_of, value, number, token in zip(
+        sort.tolist(), values, text.tolist(), at.tolist(), strict=True
+    ):
+        first, second = divmod(value // _LIMIT**2, _LIMIT)
+        month = {DAYS: first, SORTS["month"]: value + 1}.get(kind_of, 0)
+        day = {DAYS: second, SORTS["ordinal"]: first, SORTS["int1"]: first}.get(kind_of, 0)
+        for kind, part, last in ((0, day, 31), (1, month, 12)):
+            if 0 < part <= last:
+                tables[number, kind, part].append(token)
+    return [(kind, tokens) for (_, kind, _), tokens in sorted(tables.items())]
+
+
 def earlier(
     sort: NDArray[np.uint8],
     block: str,
@@ -233,8 +258,9 @@ def earlier(
     text: NDArray[np.int32],
     form: NDArray[np.int32],
     forms: Sequence[str],
-) -> NDArray[np.int32]:
-    """Return of each date how many of its sort in the text are earlier; 0 of all other tokens.
+) -> tuple[NDArray[np.int32], list[tuple[int, list[int]]]]:
+    """Return of each date how many of its sort in the text are earlier, 0 of all other tokens, and
+    the tokens :func:`in_turn` of texts with ordinals or dates in digits.
 
     Args:
         sort: by ``SORTS``, (n,); so are the others.
@@ -244,14 +270,19 @@ def earlier(
     """
     at = sort.nonzero()[0]
     _, group = distinct(text[at] * np.int64(16) + sort[at])
-    at = at[np.bincount(group).take(group) > 1]  # none is before one that stands alone
+    mixed = np.isin(text, text[(sort == DAYS) | (sort == SORTS["ordinal"])])
+    # None is before one that stands alone.
+    at = at[(np.bincount(group).take(group) > 1) | mixed[at]]
     if not len(at):
-        return np.zeros(len(sort), np.int32)
+        return np.zeros(len(sort), np.int32), []
     # Times of a day are marked so too, and words have the form -1.
     of_days = np.where(sort[at] == DAYS, form[at], -1).tolist()
     day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
     rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
     values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
+    dated = mixed[at] & ((sort[at] != SORTS["int1"]) | (end[at] - start[at] < 3))
+    of_dates = [*compress(values, dated)]
+    turns = in_turn(sort[at[dated]], of_dates, text[at[dated]], at[dated])
     of_years = sort[at] == SORTS["year"]
     values = [
         full_year(value // _LIMIT**3) if of_year else value
@@ -259,4 +290,4 @@ def earlier(
     ]
     result = np.zeros(len(sort), np.int32)
     result[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
-    return result
+    return result, turns

@@ -8,7 +8,9 @@ that pass the same words and gaps, have the same distribution of outputs.
 from __future__ import annotations
 
 from bisect import bisect
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -21,7 +23,7 @@ from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
-from dpsan.only.sums import BIRTH, DAYS, PARTS, SPAN, Sum
+from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -47,14 +49,16 @@ COUNTRY: Final = "country"
 CITY: Final = "city"
 WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "day_fr", "day_es"))
 DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
-MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"))
+ENGLISH: Final = ("month", "month3")
+MONTHS: Final = frozenset((*ENGLISH, "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
 ONE_SORT: Final = (
     ("month3", "month"),
     ("day3", "day"),
-    ("workday3", "workday"),
+    ("workday3", "day"),
+    ("workday", "day"),
     ("dotclock", "clock"),
 )
 """Groups that are in one order with another one."""
@@ -91,7 +95,8 @@ class Decision:
     locals: dict[int, tuple[Cut, ...]]
     """By the row of an e-mail address the pieces of its local part: marks, and keys of names."""
     sums: tuple[Sum, ...]
-    """Replaced numbers that follow from others of their text, by their rows."""
+    """Replaced numbers that follow from others of their text, by their rows; -1 and less: one less
+    than a count that passes, as a negative number."""
     weekdays: tuple[tuple[int, ...], ...]
     """Rows of a weekday and of the date behind it: its day, or day and month, its month and year;
     -1: none."""
@@ -217,15 +222,38 @@ def _leaders(
 def _sums(
     view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
 ) -> tuple[Sum, ...]:
-    """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
+    """Return by their rows the sums of which all numbers are replaced, each by any of its form, or
+    are counts that pass.
+    """
     free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
+    names_of = {OF_DAY: DAYS_OF_MONTH, OF_MONTH: (*ENGLISH, "daymonth")}
+    turns = {kind: {*rules.codes(names)} for kind, names in names_of.items()}
+    dates: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
     out, year, aged = [], rules.group("year"), rules.group("age")
     for kind, whole, parts in view.sums:
-        codes = {int(group[part]) for part in parts}
-        if int(group[whole]) in free and codes <= (dated if kind == SPAN else free):
+        if kind in turns:
+            dates[kind, int(view.text[whole])].append(
+                [part for part in parts if int(group[part]) in turns[kind]]
+            )
+            continue
+        total, *rows = (
+            int(row[token]) if group[token] > PASS else -1 - view.counts.get(token, 0)
+            for token in (whole, *parts)
+        )
+        codes = {int(group[part]) for part in parts if group[part] > PASS}
+        told = kind in COUNTED if total < 0 else int(group[whole]) in free
+        between = kind in (SPAN, BOTH)
+        fits = codes <= dated and min(rows) >= 0 if between else codes <= free
+        if told and fits and codes and -1 not in (total, *rows):
             of_birth = kind == SPAN and codes == {year} and int(group[whole]) == aged
-            rows = tuple(row[[*parts]].tolist())
-            out.append(Sum(BIRTH if of_birth else kind, int(row[whole]), rows))
+            out.append(Sum(BIRTH if of_birth else kind, total, tuple(rows)))
+    mixed = [
+        text for (_, text), days in dates.items() if len({*group[[*chain(*days)]].tolist()}) > 1
+    ]
+    for (kind, text), days in dates.items():
+        if text in mixed:  # else they are in order
+            rows_of = [tuple(row[tokens].tolist()) for tokens in days if tokens]
+            out += [Sum(kind, same[0], same) for same in rows_of]
     return tuple(out)
 
 
@@ -254,6 +282,9 @@ def _weekdays(
     dated = dated[np.isin(view.unit[dated], view.unit[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
+    for near in of:  # a date in digits has a month
+        if group[near] == rules.group("daymonth"):
+            first.setdefault((int(view.text[near]), 2), int(row[near]))
     years = [near for near, part in of.items() if part > 2]
     first_year = {int(view.unit[near]): int(row[near]) for near in reversed(years)}
     classes = {near: view.forms[view.form[near]][:1] for near in years if view.form[near] >= 0}
@@ -269,7 +300,14 @@ def _weekdays(
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        year = [near for near in pair if view.text[near] == text and abs(token - near) < NEAR]
+        ends = np.append(0, np.cumsum(among(view.gap, [GAP["stop"], GAP["line"]])))
+        year = [
+            near
+            for near in pair
+            if view.text[near] == text
+            and abs(token - near) < NEAR
+            and (near > token or ends[near + 1] == ends[token + 1])
+        ]
         if behind and view.text[pair[-1]] == text:
             year.append(first_of[text, classes[latest[pair[-1]]]])
         year = [int(row[near]) for near in year]

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
+from operator import not_
 from types import MappingProxyType
 from typing import Final, NamedTuple, cast
 
@@ -39,7 +40,7 @@ from dpsan.only.slots import (
 )
 from dpsan.only.sums import AFTER
 from dpsan.only.templates import finished, string
-from dpsan.only.times import keep_times
+from dpsan.only.times import keep_days, keep_times
 from dpsan.only.view import LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
@@ -145,9 +146,11 @@ class Draws:
                 keep_order(slots, new, decision.order[slots.row])
                 keep_times(slots, new, decision.order[slots.row])
                 tables = [*self.plans.words.values()]
-                settle(slots, [row for row in decision.sums if row.kind == AFTER], tables)
-                name_days(slots, decision.weekdays, self.plans.words)
-                settle(slots, [row for row in decision.sums if row.kind != AFTER], tables)
+                keep_days(slots, decision)
+                first = [row.kind == AFTER or row.whole < 0 for row in decision.sums]
+                settle(slots, [*compress(decision.sums, first)], tables)
+                name_days(slots, decision.weekdays, self.plans.words, decision.order[slots.row])
+                settle(slots, [*compress(decision.sums, map(not_, first))], tables)
                 fit_births(slots, decision, tables)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
@@ -298,15 +301,16 @@ class Draws:
         for at in begins:
             cast(Walk, permutations[at]).begin(number[at])
             number[at] = 0
-        months: dict[int, str] = {}
+        named: dict[tuple[int, str], str] = {}
         dates: dict[tuple[Pool, int, int], int] = {}
         for at in sorted(permutations, key=turns.__getitem__):
             permutation, group = permutations[at], slots.plans[slots.pool[at]].pool[0]
-            words = self.plans.words[group] if group in ("month", "month3") else ()
+            turn = turns[at], group.removesuffix("3")
+            words = self.plans.words[group] if turn[1] in ("month", "day", "workday") else ()
             leader, lists = lead[at], self.plans.lists
             homes = self._homelands.get(lists[slots.table[leader]]) if leader >= 0 else None
             wanted = homes[number[leader]] if homes else -1
-            same = [place for place, word in enumerate(words) if word[:3] == months.get(turns[at])]
+            same = [place for place, word in enumerate(words) if word[:3] == named.get(turn)]
             date = slots.plans[slots.pool[at]].home, permutation.size, turns[at]
             if group in ONE_DATE and date in dates:
                 number[at] = dates[date]  # 2025-01-22 is 22/01/2025, and '25 is 2025
@@ -315,7 +319,7 @@ class Draws:
             dates[date] = number[at]
             slots.taken[at] = number[at]
             if words:
-                months[turns[at]] = words[number[at]][:3]  # Oct is October
+                named[turn] = words[number[at]][:3]  # Oct is October
             if isinstance(permutation, Walk):
                 slots.chance[at] = 1 / (permutation.size * permutation.calendar.start)
         for at in (slots.new & ~slots.own & (slots.lead >= 0)).nonzero()[0].tolist():

@@ -35,7 +35,8 @@ class Injections:
         counts = np.bincount(group)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-        dates = [sorted(ASCENDING).index(p.pool[0]) if p.ascending else -1 for p in slots.plans]
+        names = [plan.pool[0].removesuffix("3") * plan.ascending for plan in slots.plans]
+        dates = [sorted(ASCENDING).index(name) if name else -1 for name in names]
         date = np.array(dates)[slots.pool[pending]]
         _, of_unit = distinct(slots.unit[pending] * len(ASCENDING) + date)
         ascending = (date >= 0) & (np.bincount(of_unit)[of_unit] > 1)

@@ -10,7 +10,7 @@ _NUMERALS = "two three four five six seven eight nine ten eleven twelve"
 NUMERALS: Final = {word: value for value, word in enumerate(_NUMERALS.split(), 2)}
 """Number words that may be factors."""
 DAY: Final = 24 * 60
-RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
+RUN: Final = re.compile(r"\d{1,3}(?: \d{3})+(?:[.,]\d\d)?|\d(?:[\d.,]{0,14}\d)?")
 TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
 _PENCE: Final = re.compile(r"\d{1,2}p")
 PLACES: Final = 2
@@ -24,7 +24,7 @@ def read(text: str) -> tuple[int, int]:
     if text.lower() in NUMERALS:
         return NUMERALS[text.lower()] * WHOLE, 0
     match = RUN.search(text)
-    *groups, last = re.split("[.,]", match[0] if match else "0")
+    *groups, last = re.split("[., ]", match[0] if match else "0")
     decimals = len(last) if groups else 0
     if decimals > PLACES + 1 or (decimals > PLACES and groups == ["0"]):
         return 0, 0

@@ -8,10 +8,12 @@ from math import prod
 from typing import Final
 
 from dpsan.only.dates import full_year
+from dpsan.only.marks import NOW
 from dpsan.only.numerals import DAY, PLACES, RUN, TIME, WHOLE, minute, read
 from dpsan.only.sums import (
     AFTER,
     BELOW,
+    BOTH,
     DROP,
     GROWTH,
     HOURS,
@@ -26,7 +28,9 @@ from dpsan.only.sums import (
     STEP,
 )  # fmt: skip
 
-THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
+LATEST: Final = 28
+"""Day that all months have."""
+THOUSANDS: Final = re.compile(r"\d([., ])(?:(\d\d)\1)?\d{3}(?!\d)")
 
 
 def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
@@ -71,12 +75,26 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         value = (
             drawn if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
         )
-    elif kind == SPAN:
-        value = max(values[0] - last, 2 * WHOLE)
+    elif kind in (SPAN, BOTH):
+        value = max(values[0] - last + WHOLE * (kind == BOTH), 2 * WHOLE)
     elif kind == REST or whole:
         value = (read(whole)[0] if whole else WHOLE**2) - value
     written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
     return written if re.search("[1-9]", written) else text
+
+
+def reach(kind: int, count: str, last: str, first: str) -> tuple[int, str]:
+    """Return what a day, year or time becomes that lies as far behind another one as a count says
+    that passes, and its place: the earlier one follows where no month has so many days.
+    """
+    if kind in (HOURS, MINUTES):
+        step = f"{count.zfill(2)}:00" if kind == HOURS else f"00:{count.zfill(2)}"
+        return 1, follow(STEP, last, [first, step, "00:00"])
+    days = int(count) - (kind == BOTH)
+    width, end = 1 + ("0" in (first[0], last[0])), int(first) + days
+    if LATEST < end < WHOLE or end > NOW:
+        return 2, str(max(int(last) - days, 1)).zfill(width)
+    return 1, str(end).zfill(width)
 
 
 def _time(text: str, value: int) -> str:

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.dates import day_of_year, full_year, moment, weekday_of
-from dpsan.only.decision import MONTHS, Decision
+from dpsan.only.decision import MONTHS, WEEKDAYS, Decision
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
-from dpsan.only.results import follow
-from dpsan.only.sums import BIRTH, CLOCK, FEW, RESULTS, STEP, TOTAL, Sum
-from dpsan.only.templates import Piece
+from dpsan.only.results import follow, reach
+from dpsan.only.sums import BIRTH, CLOCK, DAYS, FEW, RESULTS, STEP, TOTAL, Sum
+from dpsan.only.templates import Piece, ordinal
 
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""
@@ -183,30 +183,37 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
     """
     pools = [plan.pool for plan in slots.plans]
     wide = [group == "dotclock" and len(form) > WIDEST_TIME for group, form, _ in pools]  # 5,607.00
-    follows = np.array([pool[0] in RESULTS or no for pool, no in zip(pools, wide, strict=True)])
-    follows = follows[slots.pool]
-    fixed = ~slots.new | (slots.table >= 0) | ~follows
-    steps = {int(slots.of_row[whole]) for kind, whole, _ in sums if kind == STEP}
+    free = [pool[0] in RESULTS | DAYS or no for pool, no in zip(pools, wide, strict=True)]
+    follows = np.array(free)[slots.pool]
+    fixed = np.append(~slots.new | (slots.table >= 0) | ~follows, True)  # the last: counts
+    of_row = np.append(slots.of_row, len(slots.new))
+    steps = {int(of_row[whole]) for kind, whole, _ in sums if kind == STEP}
     times = [at for at, pool in enumerate(slots.pool.tolist()) if pools[pool][0] == CLOCK]
     firm = [at for at in times if at not in steps and slots.table[at] < 0] if steps else []
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
-        whole, *parts = slots.of_row[rows].tolist()
-        if kind == BIRTH:
+        if kind >= BIRTH:
             continue
-        texts, to = slots.words([whole, *parts], lists), 0
-        if kind == TOTAL and fixed[whole]:
-            to = max((at for at, part in enumerate(parts, 1) if not fixed[part]), default=0)
-        target = [whole, *parts][to]
+        places = of_row[np.maximum(rows, -1)].tolist()
+        drawn = [at for at in places if at < len(slots.new)]
+        word_of = dict(zip(drawn, slots.words(drawn, lists), strict=True))
+        texts = [word_of.get(at, str(-1 - row)) for at, row in zip(places, rows, strict=True)]
+        to = 0
+        if kind == TOTAL and fixed[places[0]]:
+            to = max((at for at, place in enumerate(places) if not fixed[place]), default=0)
+        others = [text for at, text in enumerate(texts) if at not in (0, to)]
+        if counted := rows[0] < 0 and kind != TOTAL:
+            to, text = reach(kind, *texts)
+        target = places[to]
         if not fixed[target]:
-            others = [text for at, text in enumerate(texts) if at not in (0, to)]
-            text = follow(kind, texts[to], others, texts[0] if to else "")
+            if not counted:
+                text = follow(kind, texts[to], others, texts[0] if to else "")
             if kind == STEP:
                 beside = [at for at in firm if slots.text[at] == slots.text[target]]
                 fits = _fits(text, texts[to], slots.words(beside, lists))
                 text = text if fits else texts[to]
             slots.texts[slots.number[target]] = text
-            slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
-        fixed[[whole, *parts]] = True
+            slots.chance[target] = 1.0 if kind in FEW else slots.chance[[*{*drawn}]].sum()
+        fixed[places] = True
 
 
 def fit_births(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]]) -> None:
@@ -248,7 +255,10 @@ def _fits(text: str, drawn: str, others: Sequence[str]) -> bool:
 
 
 def name_days(
-    slots: Slots, weekdays: Sequence[tuple[int, ...]], words: Mapping[str, Sequence[str]]
+    slots: Slots,
+    weekdays: Sequence[tuple[int, ...]],
+    words: Mapping[str, Sequence[str]],
+    order: NDArray[np.int32],
 ) -> None:
     """Let the weekdays before dates be those of the dates.
 
@@ -257,8 +267,11 @@ def name_days(
     Args:
         weekdays: rows of each, see :class:`dpsan.only.decision.Decision`.
         words: by group, in the order of their tables.
+        order: how many weekdays of the text are earlier, of each slot.
     """
     tables, lists, fixed = [*words], [*words.values()], {*(~slots.new).nonzero()[0].tolist(), -1}
+    named = np.array([plan.pool[0] in WEEKDAYS for plan in slots.plans])[slots.pool]
+    named &= slots.table >= 0
     for rows in weekdays:
         at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
         name, number = at[:2]
@@ -269,19 +282,29 @@ def name_days(
             word if place >= 0 else ""
             for place, word in zip(at, slots.words(at, lists), strict=True)
         ]
+        if forms[2] and texts[2]:  # the month of a date in digits
+            month, _ = day_of_year(texts[2], "", day_first=forms[2][:1] == DAY_FIRST)
+            texts[2] = words["month"][month - 1]
         weekday = weekday_of(texts[1], texts[2], texts[3], day_first=forms[1][:1] == DAY_FIRST)
         group = tables[slots.table[name]]
         listed_day = weekday if weekday < len(words[group]) else 0
         ahead = (int(slots.number[name] if name in fixed else listed_day) - weekday) % 7
-        if ahead and number not in fixed and texts[1].isdigit():
-            day, weekday = int(texts[1]) + ahead, weekday + ahead
-            slots.texts[slots.number[number]] = str(day - 7 * (day > 28)).zfill(len(texts[1]))
+        written = re.sub(r"\D", "", texts[1])
+        if ahead and number not in fixed and len(written) < 3:
+            day, weekday = int(written) + ahead, weekday + ahead
+            day -= 7 * (day > 28)
+            new = str(day).zfill(len(written)) if texts[1].isdigit() else ordinal(day)
+            slots.texts[slots.number[number]] = new
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
-        if name not in fixed:
-            slots.number[name] = weekday % 7
-            slots.chance[name] = 0.5  # Saturday and Sunday may become Monday
+        alike = named & (order == order[name]) & (slots.text == slots.text[name])
+        alike &= name not in fixed  # Thurs and Thursday
+        at += alike.nonzero()[0].tolist()
+        for slot in {name, *alike.nonzero()[0].tolist()} - fixed:
+            slots.number[slot] = weekday % 7
+            slots.chance[slot] = 0.5  # Saturday and Sunday may become Monday
+            group = tables[slots.table[slot]]
             if weekday % 7 >= len(words[group]):
-                slots.table[name] = tables.index(group.removeprefix("work"))
+                slots.table[slot] = tables.index(group.removeprefix("work"))
         fixed.update(at)
 
 

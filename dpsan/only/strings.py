@@ -76,7 +76,7 @@ PATTERNS: Final = (
     ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
     ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
     ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
-    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?[kKmM]?\b|\b[RN]\d{1,3}(?:\.\d{1,2})?(?:[kKmM]|bn|mn)\b|\bR\d{1,3}\.\d{1,2}\b|\b[A-Z]{1,2}\d{1,3}(?:,\d{3}){1,4}(?:\.\d\d)?\b"),
+    ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\bR\d{1,3}(?: \d{3})+(?:[.,]\d\d)?\b|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?[kKmM]?\b|\b[RN]\d{1,3}(?:\.\d{1,2})?(?:[kKmM]|bn|mn)\b|\bR\d{1,3}\.\d{1,2}\b|\b[A-Z]{1,2}\d{1,3}(?:,\d{3}){1,4}(?:\.\d\d)?\b"),
     ("agesex", r"\b\d{1,2}[FM]\b"),
     ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|in|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|[kKMGT]i?B|[kMG]bps|kWh|kVA|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|C|D|E|F|G|L|N|Fr)\b|\b(?:9|10)\d\.\d F\b|\b[34]\d\.\d C\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
     ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
@@ -109,13 +109,13 @@ def _dispatched() -> re.Pattern[str]:
 PATTERN: Final = _dispatched()
 DIGITS = re.compile(r"\d+")
 ROUND: Final = re.compile(
-    r"(?<=\d)00(?!\d|[.,]\d)|(?<=\d\d)0(?!\d|[.,]\d)|(?<=[$£€]\d)0(?!\d|[.,]\d)"
+    r"(?<=\d)00(?!\d|[., ]\d)|(?<=\d\d)0(?!\d|[., ]\d)|(?<=[$£€]\d)0(?!\d|[., ]\d)"
 )
 """Zeros at the end of a round number, two if there are two."""
 DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
-    r"[xXqQ]1|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
+    r"[xXqQ]1|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]|[cpyr]{0,2}T[0-4X][a-d]?N[0-3Xx][a-c]?M[01Xx]|[xX]?10\^\d{1,2}"
 )
 NUMBERED: Final = re.compile(

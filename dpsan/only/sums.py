@@ -19,11 +19,14 @@ TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = ran
 cent the first is of the second; the first and so many per cent more, or less; what is left of a
 hundred per cent; as long behind the first as the second is behind the third; the days or years from
 the second to the first, the hours, the minutes."""
-RANGE, BELOW, INSIDE, ABOVE, AFTER, BIRTH = range(11, 17)
-"""Kinds: the end of a range; where a value lies beside one; the next year; the age between two
-years, of which the earlier one follows."""
-FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE, AFTER))
+RANGE, BELOW, INSIDE, ABOVE, AFTER, BOTH, BIRTH, OF_DAY, OF_MONTH = range(11, 20)
+"""Kinds: the end of a range; where a value lies beside one; the next year; the days from one day
+to another, with both; the age between two years, of which the earlier one follows; the dates with
+one day or month, the least first."""
+FEW: Final = frozenset((RATIO, REST, SPAN, BOTH, HOURS, MINUTES, BELOW, INSIDE, ABOVE, AFTER))
 """Kinds of which the results may be so few that one of them is likely."""
+COUNTED: Final = frozenset((TOTAL, SPAN, BOTH, HOURS, MINUTES))
+"""Kinds of which a part follows where the number is a count that passes."""
 WORDS: Final = frozenset(("n19", "n1019"))
 """Their labels."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
@@ -43,7 +46,7 @@ DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
 _OPEN: Final = "int number money quantity age childage days2 minutes weeks months2 year"
 _MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting lettered"
-_COUNTS: Final = {*DATED, *WORDS}
+_COUNTS: Final = {*DATED, *WORDS, "int3"}
 RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
 PARTS: Final = RESULTS | WORDS | {"dose_hours", "weight", "dotclock", "taxrate", "fewer", "more"}
@@ -96,7 +99,7 @@ def sums_of(
     if 3 in sorts:
         yield from _years(rows)
     if not sorts.isdisjoint((2, 3)):
-        yield from _spans([row for row in rows if row[1] in DATED])
+        yield from _spans([row for row in rows if row[1] in DATED or row[1] in WORDS])
     if LABELS[CLOCK] in sorts:
         yield from _steps([row for row in rows if row[1] == CLOCK or DATED.get(row[1]) == 0])
     if 1 not in sorts:
@@ -129,6 +132,7 @@ def sums_of(
                 or (alike and _change(alike[-1], [item, *before]))
                 or _share(item, before, left)
                 or _rest(item, left)
+                or _repeated(item, before)
             )
         else:
             result = _total(item, left) or _counted(item, before) if value >= 10 * WHOLE else None
@@ -212,12 +216,15 @@ def _ranges(
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
     """Yield between which numbers that may be days or years as many lie as another number says."""
-    numbers = [(token, DATED[label], int(text)) for token, label, text in rows]
-    years = {number: token for token, of_year, number in numbers if of_year}
+    numbers = [
+        (token, DATED.get(label, -1), int(text) if text.isdigit() else read(text)[0] // WHOLE)
+        for token, label, text in rows
+    ]
+    years = {number: token for token, of_year, number in numbers if of_year > 0}
     starts, longest = [*years.items()][:_MOST], max(years, default=0) - min(years, default=0)
     told = set[int]()
     for row, (at, of_year, number) in enumerate(numbers):
-        if of_year or not 1 < number < WHOLE:
+        if of_year > 0 or not 1 < number < WHOLE:
             continue
         if number <= _WEEKS:
             near = numbers[max(row - _NEAR, 0) : row + _NEAR]
@@ -225,12 +232,10 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
             for token, far, day in near:
                 if not far and token != at:
                     days.setdefault(day, token)
-            for start, first in days.items():
-                if start + number in days:
-                    yield Sum(SPAN, at, (days[start + number], first))
-    counts = [
-        pair[::2] for pair in numbers if not pair[1] and 1 < pair[2] < min(WHOLE, longest + 1)
-    ]
+            for kind, start in product((SPAN, BOTH), days):
+                if start + number - (kind == BOTH) in days:
+                    yield Sum(kind, at, (days[start + number - (kind == BOTH)], days[start]))
+    counts = [pair[::2] for pair in numbers if pair[1] < 1 < pair[2] < min(WHOLE, longest + 1)]
     for more, (at, number), (start, first) in product((0, 1), counts, starts):
         end = years.get(start + number + more)
         if end is not None and not {first, end} <= told:
@@ -288,7 +293,8 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
         ):
             return Sum(PRODUCT, part.at, (item.at, (first if share else second).at))
         whole, near = wholes[share or percent]
-        if abs(factor * other - whole) <= near:
+        rough = unit == WHOLE and 0 < factor * other - whole < WHOLE * WHOLE  # 329 and change
+        if abs(factor * other - whole) <= near or (rough and not (share or percent)):
             return Sum(PRODUCT, item.at, (first.at, second.at))
         if factor * wanted == other * WHOLE and first.label in _COUNTS and not percent:
             return Sum(PRODUCT, second.at, (first.at, item.at))
@@ -348,6 +354,21 @@ def _rest(item: Item, left: Sequence[Item]) -> Sum | None:
     for first, second in combinations(large, 2):
         if first.value + second.value == item.value:
             return Sum(TOTAL, item.at, (first.at, second.at))
+    return None
+
+
+def _repeated(item: Item, before: Sequence[Item]) -> Sum | None:
+    """Return of which amount an amount is twice as much, or that of twelve months, or what a count
+    leaves of it.
+    """
+    amounts = [earlier for earlier in before if earlier.label == item.label]
+    for earlier, times in product(amounts[:-4:-1], (2, 12)):
+        if earlier.value * times == item.value >= 10 * WHOLE:
+            return Sum(TOTAL, item.at, (earlier.at,) * times)
+    few = [earlier for earlier in before if DATED.get(earlier.label) == 0 or earlier.label in WORDS]
+    for earlier, count in product(amounts, few):
+        if earlier.value - count.value == item.value:
+            return Sum(NET, item.at, (earlier.at, count.at))
     return None
 
 

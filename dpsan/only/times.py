@@ -6,21 +6,25 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.marks import SHORT
+from dpsan.only.decision import Decision
+from dpsan.only.marks import DAY_FIRST, PADDED, SHORT, ZERO
 from dpsan.only.numerals import DAY
 from dpsan.only.slots import Slots
-from dpsan.only.sums import CLOCK
-from dpsan.only.templates import radices, string, template
+from dpsan.only.sums import CLOCK, OF_DAY, OF_MONTH
+from dpsan.only.templates import ordinal, radices, string, template
 
 TIMES: Final = frozenset((CLOCK, "dotclock"))
 """Groups of times that are in one order."""
+_WIDTHS: Final = {OF_DAY: (22, 2), OF_MONTH: (12, 1)}
+"""Days of each month and months, and how far apart those of a text are."""
+_MAY: Final = 5
 _TIME: Final = re.compile(r"\D{0,2}(\d{1,2})(?:[:.h](\d\d))?(?:.*?([apAP]))?")
 
 
@@ -56,6 +60,58 @@ def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
         for slot, text, likelier in _moved(lists, drawn, ranks):
             slots.texts[slots.number[ahead[slot]]] = text
             slots.chance[ahead[slot]] = min(likelier * of_all, 1.0)
+
+
+def keep_days(slots: Slots, decision: Decision) -> None:
+    """Let the days of all dates of a text, and their months, be in one order, whatever their forms.
+
+    The least follows from the one that was drawn, and the others from it.
+
+    Args:
+        slots: with strings.
+        decision: with the tokens of each day and month.
+    """
+    turns: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
+    for kind, whole, parts in decision.sums:
+        if kind in _WIDTHS:
+            turns[kind, int(decision.text[whole])].append(slots.of_row[[*parts]].tolist())
+    names = np.array([plan.pool[0] for plan in slots.plans])
+    brief = {*(names[slots.pool] == "month3").nonzero()[0].tolist()}
+    done = set[tuple[int, int]]()
+    for (kind, _), ranks in turns.items():
+        (width, step), at = _WIDTHS[kind], {*chain(*ranks)}
+        room = width - step * (len(ranks) - 1)
+        free = all(slots.new[slot] and (kind, slot) not in done for slot in at)
+        if room < width // 2 or not free:
+            continue
+        done.update((kind, slot) for slot in at)
+        least, anchor = [*range(1, room + 1)], ranks[0][0]
+        if kind == OF_MONTH:  # May has no short form
+            short = [n for n, of in enumerate(ranks) if not {*of}.isdisjoint(brief)]
+            least = [month for month in least if _MAY - month not in short] or least
+        runs, place = _runs(slots, anchor, kind) if slots.table[anchor] < 0 else ([], 0)
+        drawn = int(runs[place] if runs else slots.number[anchor])
+        for number, slot in ((number, slot) for number, of in enumerate(ranks) for slot in {*of}):
+            _set_part(slots, slot, kind, least[drawn % len(least)] + step * number)
+            slots.chance[slot] = min(-(-12 // len(least)) / 3, 1.0)  # of six months
+
+
+def _runs(slots: Slots, slot: int, kind: int) -> tuple[list[str], int]:
+    """Return the pieces of a date in digits, and which of them is its day or its month."""
+    group, form, _ = slots.plans[slots.pool[slot]].pool
+    lone = group != "daymonth" or (form[0] == DAY_FIRST) == (kind == OF_DAY)
+    return re.split(r"(\d+)", slots.texts[slots.number[slot]]), 1 if lone else 3
+
+
+def _set_part(slots: Slots, slot: int, kind: int, number: int) -> None:
+    """Write the day of a date, or its month."""
+    group, form, _ = slots.plans[slots.pool[slot]].pool
+    if slots.table[slot] >= 0:
+        slots.number[slot] = number - 1 - (group == "month3" and number > _MAY)
+        return
+    runs, place = _runs(slots, slot, kind)
+    runs[place] = str(number).zfill(1 + (PADDED in form[:2] or form[0] == ZERO))
+    slots.texts[slots.number[slot]] = ordinal(number) if group == "ordinal" else "".join(runs)
 
 
 def _moved(

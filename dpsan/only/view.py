@@ -84,6 +84,8 @@ class View:
     """By an article the token it stands before, where that is not the next one."""
     sums: tuple[Sum, ...]
     """Numbers that follow from others of their text, by their tokens."""
+    counts: dict[int, int]
+    """Value of each number below ten of a sum; it is read where it passes."""
 
     @cached_property
     def edge(self) -> Flags:

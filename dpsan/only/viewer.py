@@ -38,6 +38,8 @@ from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_locals
+from dpsan.only.marks import DIGIT as MARK
+from dpsan.only.numerals import WHOLE, read
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
 from dpsan.only.view import (
@@ -292,7 +294,14 @@ class Viewer:
         days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
         texts = edges.searchsorted(where[days, 0]).tolist()
         cities = words["start"][words["label"] == code["citygb"]]
-        pounds = where[[at for at, form in enumerate(written) if form[:1] in ("£", "€")], 0]
+        pounds = where[
+            [
+                at
+                for at, form in enumerate(written)
+                if form[:1] in ("£", "€") or form[:2] == f"0{MARK}"
+            ],
+            0,
+        ]
         british = {*edges.searchsorted(np.append(cities, pounds)).tolist()} if days else ()
         of_days = dates.day_forms([written[i] for i in days], texts, british)
         for i, day_form in zip(days, of_days, strict=True):
@@ -338,12 +347,18 @@ class Viewer:
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         sort = self.sorts.take(label)
-        earlier = dates.earlier(sort, block.text, start, end, index, form, [*forms])
+        earlier, turns = dates.earlier(sort, block.text, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
         found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
-        view = View(
-            label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
+        found_sums += tuple(
+            sums.Sum(sums.OF_DAY + kind, tokens[0], tuple(tokens)) for kind, tokens in turns
         )
+        members = {token for found in found_sums for token in (found.whole, *found.parts)}
+        read_as = {token: read(block.text[start[token] : end[token]])[0] for token in members}
+        ten = 10 * WHOLE
+        counts = {token: value // WHOLE for token, value in read_as.items() if 0 < value < ten}
+        names = self.labels, tuple(forms)
+        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums, counts)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_locals(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
@@ -367,7 +382,7 @@ class Viewer:
         counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
         _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
         dated = (days > 2) & (months > 0) | (years > 1)
-        many = dated | (amounts > 0) & (amounts + days > 2) | (clocks > 1) & (clocks + days > 2)
+        many = dated | (amounts > 0) & (amounts + days > 1) | (clocks > 1) & (clocks + days > 2)
         hyphen = among(gap, [GAP["hyphen"], GAP["dash"]]) & (start - np.append(0, end[:-1]) == 1)
         ranges = (trigger == self.to)[at - 1] & (sort[at - 2] == _SMALL) & (sort[at] == _SMALL)
         many[text[at[ranges | hyphen[at] & (sort[at - 1] > 0)]]] = True

@@ -225,9 +225,9 @@ def relations_of_numbers(decision: Decision, low: int, high: int) -> list[Any]:
     """Return what follows from what among the dates and numbers of some rows."""
     return [
         [
-            (kind, whole - low, *(part - low for part in parts))
+            (kind, *(row - low if row >= 0 else row for row in (whole, *parts)))
             for kind, whole, parts in decision.sums
-            if low <= whole < high
+            if low <= max(whole, *parts) < high
         ],
         [
             [row if row < 0 else row - low for row in rows]

@@ -108,7 +108,7 @@ def test_numbers_of_a_form_keep_their_order_where_there_are_many():
         first, second, third, low, high, *rest = map(float, re.findall(r"\d+(?:\.\d+)?", text))
         assert (second < third < first, low < high) == (True, True)
         assert rest[0] != rest[1]
-    few = [out.split(" and ") for out in drawn("3 and 2", 200)]
+    few = [out.split(", ") for out in drawn("3, 2", 200)]
     # Of eight numbers: their order would tell much.
     assert {low < high for low, high in few} == {True, False}
     assert all(low != high for low, high in few)
