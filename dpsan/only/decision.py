@@ -295,18 +295,17 @@ def _weekdays(
         far = latest.get(last_one, near)
         later = view.text[far] != view.text[near] or view.order[far] <= view.order[near]
         latest[near] = near if later else far  # no year of birth
-    out = []
+    out, ends = [], np.cumsum(among(view.gap, [GAP["stop"], GAP["line"]]))
     for step, token in zip(steps, at.tolist(), strict=True):
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        ends = np.append(0, np.cumsum(among(view.gap, [GAP["stop"], GAP["line"]])))
         year = [
             near
             for near in pair
             if view.text[near] == text
             and abs(token - near) < NEAR
-            and (near > token or ends[near + 1] == ends[token + 1])
+            and (near > token or ends[near] == ends[token])
         ]
         if behind and view.text[pair[-1]] == text:
             year.append(first_of[text, classes[latest[pair[-1]]]])

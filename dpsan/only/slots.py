@@ -271,7 +271,9 @@ def name_days(
     """
     tables, lists, fixed = [*words], [*words.values()], {*(~slots.new).nonzero()[0].tolist(), -1}
     named = np.array([plan.pool[0] in WEEKDAYS for plan in slots.plans])[slots.pool]
-    named &= slots.table >= 0
+    at_day: defaultdict[tuple[int, int], list[int]] = defaultdict(list)  # Thurs and Thursday
+    for slot in (named & (slots.table >= 0)).nonzero()[0].tolist():
+        at_day[int(slots.text[slot]), int(order[slot])].append(slot)
     for rows in weekdays:
         at = [int(slots.of_row[row]) if row >= 0 else -1 for row in rows]
         name, number = at[:2]
@@ -296,10 +298,8 @@ def name_days(
             new = str(day).zfill(len(written)) if texts[1].isdigit() else ordinal(day)
             slots.texts[slots.number[number]] = new
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
-        alike = named & (order == order[name]) & (slots.text == slots.text[name])
-        alike &= name not in fixed  # Thurs and Thursday
-        at += alike.nonzero()[0].tolist()
-        for slot in {name, *alike.nonzero()[0].tolist()} - fixed:
+        at += [] if name in fixed else at_day[int(slots.text[name]), int(order[name])]
+        for slot in {name, *at[4:]} - fixed:
             slots.number[slot] = weekday % 7
             slots.chance[slot] = 0.5  # Saturday and Sunday may become Monday
             group = tables[slots.table[slot]]

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple
 
+from dpsan.only.columns import LARGE, MOST, summed_columns
 from dpsan.only.dates import full_year
 from dpsan.only.numerals import DAY, PLACES, WHOLE, minute, read
 
@@ -53,13 +54,9 @@ PARTS: Final = RESULTS | WORDS | {"dose_hours", "weight", "dotclock", "taxrate",
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
-_MOST: Final = 16
-"""Numbers of a sum."""
 _SECONDS: Final = re.compile(r"\d{1,2}([:.])\d\d\1\d\d")
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
-_LARGE: Final = 100_00
-"""Hundredths of the smallest amount that is looked for far away."""
 
 
 class Sum(NamedTuple):
@@ -106,7 +103,11 @@ def sums_of(
         yield from _ranges(rows, joined, wholes)
         return
     before, left, equal = list[Item](), list[Item](), dict[int, Item]()
-    columns = {found.whole: found for found in _columns(rows, lines)}
+    table: dict[int, list[tuple[int, int]]] = {}
+    for token, label, text in rows:
+        if label != CLOCK and DATED.get(label) != 1 and label not in WORDS:
+            table.setdefault(lines[token], []).append((token, read(text)[0]))
+    columns = {token: Sum(TOTAL, token, parts) for token, parts in summed_columns(table)}
     for token, label, text in rows:
         value, decimals = read(text)
         if label == CLOCK or DATED.get(label) or not value:
@@ -154,42 +155,8 @@ def sums_of(
             gone = () if PERCENT in labels or result.kind >= RANGE else gone
             left = [earlier for earlier in left if earlier.at not in gone]
         if label != PERCENT and (label in AMOUNTS or value >= 10 * WHOLE):
-            left = [*left[1 - _MOST :], item]
+            left = [*left[1 - MOST :], item]
         before = [*before[1 - _NEAR :], item]
-
-
-def _columns(rows: Sequence[tuple[int, str, str]], lines: Mapping[int, int]) -> Iterator[Sum]:
-    """Yield which numbers of a line are the sums of a column of the lines before it."""
-    table: dict[int, list[tuple[int, int]]] = {}
-    for token, label, text in rows:
-        if label != CLOCK and DATED.get(label) != 1 and label not in WORDS:
-            table.setdefault(lines[token], []).append((token, read(text)[0]))
-    for line, numbers in table.items():
-        above = list[list[tuple[int, int]]]()
-        while len(above) < _MOST and line - len(above) - 1 in table:
-            above.append(table[line - len(above) - 1])
-        counts = set[int]()
-        for token, value in sorted(numbers, key=lambda number: -number[1]) if above[1:] else ():
-            for count, parts in _column(value, above):
-                if value >= _LARGE or count > 2 or (count in counts and value >= 10 * WHOLE):
-                    yield Sum(TOTAL, token, parts)
-                    counts.add(count)
-                    break
-
-
-def _column(
-    value: int, above: Sequence[Sequence[tuple[int, int]]]
-) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Yield of which lines above, and their columns from the left or the right, a number is the
-    sum.
-    """
-    width = min(map(len, above))
-    for place in (*range(-1, -width - 1, -1), *range(width)):
-        column, summed = [row[place] for row in above], 0
-        for count, (_, number) in enumerate(column, 1):
-            summed += number
-            if count > 1 and summed == value:
-                yield count, tuple(part for part, _ in column[:count])
 
 
 def _years(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
@@ -221,7 +188,7 @@ def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
         for token, label, text in rows
     ]
     years = {number: token for token, of_year, number in numbers if of_year > 0}
-    starts, longest = [*years.items()][:_MOST], max(years, default=0) - min(years, default=0)
+    starts, longest = [*years.items()][:MOST], max(years, default=0) - min(years, default=0)
     told = set[int]()
     for row, (at, of_year, number) in enumerate(numbers):
         if of_year > 0 or not 1 < number < WHOLE:
@@ -347,10 +314,10 @@ def _rest(item: Item, left: Sequence[Item]) -> Sum | None:
     it is the sum.
     """
     alike = [earlier for earlier in left if earlier.unit == item.unit]
-    for whole in alike[:-1] if item.value >= _LARGE else ():
+    for whole in alike[:-1] if item.value >= LARGE else ():
         if whole.value - alike[-1].value == item.value:
             return Sum(NET, item.at, (whole.at, alike[-1].at))
-    large = [earlier for earlier in left[-_NEAR:] if earlier.value >= _LARGE]
+    large = [earlier for earlier in left[-_NEAR:] if earlier.value >= LARGE]
     for first, second in combinations(large, 2):
         if first.value + second.value == item.value:
             return Sum(TOTAL, item.at, (first.at, second.at))
@@ -393,7 +360,7 @@ def _total(item: Item, left: Sequence[Item]) -> Sum | None:
                 return Sum(TOTAL, first.at, _places([*row[at + 1 :], item]))
             if count == 1 and before - value == wanted:
                 return Sum(TOTAL, row[-1].at, _places([first, item]))
-            if count > 2 and row is alike and wanted >= _LARGE:  # 129.00 is the price of one
+            if count > 2 and row is alike and wanted >= LARGE:  # 129.00 is the price of one
                 extra = [earlier for earlier in row[at:] if summed - earlier.value == wanted]
                 if extra:
                     rest = [earlier for earlier in row[at:] if earlier is not extra[-1]]

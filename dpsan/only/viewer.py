@@ -294,14 +294,8 @@ class Viewer:
         days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
         texts = edges.searchsorted(where[days, 0]).tolist()
         cities = words["start"][words["label"] == code["citygb"]]
-        pounds = where[
-            [
-                at
-                for at, form in enumerate(written)
-                if form[:1] in ("£", "€") or form[:2] == f"0{MARK}"
-            ],
-            0,
-        ]
+        local = "£", "€", f"0{MARK}"
+        pounds = where[[at for at, form in enumerate(written) if form.startswith(local)], 0]
         british = {*edges.searchsorted(np.append(cities, pounds)).tolist()} if days else ()
         of_days = dates.day_forms([written[i] for i in days], texts, british)
         for i, day_form in zip(days, of_days, strict=True):
