@@ -61,7 +61,7 @@ def format_name(name: str, path: str) -> str:
         return meant or "text"
     if name not in FORMATS and name != meant:
         refused = REFUSED.get(f".{name.lower()}")
-        hint = refused.hint if refused else f"-f {meant}"
+        hint = refused.hint if refused and not meant else f"-f {meant}"
         refuse(meant or refused, f"unknown format '{name}'", hint)
         check_name("format", name, ["auto", *FORMATS, *brought()])
     return name
