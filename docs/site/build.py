@@ -39,7 +39,7 @@ PAGES = {
     },
     "Research": {
         **dict.fromkeys(["docs/mechanisms.md", "docs/proofs.md", "docs/papers.md"], ""),
-        **dict.fromkeys(["docs/field.md", "docs/own_mechanism.md"], ""),
+        **dict.fromkeys(["docs/field.md", "docs/own_mechanism.md", "docs/own_format.md"], ""),
         "docs/studies/README.md": "studies.md",
     },
     "Project": {

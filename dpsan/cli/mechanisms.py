@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from dpsan.cli.command import argument, flag
 from dpsan.cli.options import Json, Quiet, mechanism_names
 from dpsan.cli.output import OUTPUT, echo
-from dpsan.errors import check_name
 
 if TYPE_CHECKING:
     from dpsan.analysis.pages.sections import Shown
@@ -42,13 +41,12 @@ class Mechanisms(Json, Quiet):
     def run(self) -> int:
         """Print the table, or what is known of some mechanisms."""
         from dpsan.mechanisms import MECHANISMS
+        from dpsan.mechanisms.registry import mechanism_class
 
         if not self.names and not self.bibtex:
             self.show(*_listed())
             return 0
-        names = [*dict.fromkeys(self.names or MECHANISMS)]
-        for name in names:
-            check_name("mechanism", name, MECHANISMS)
+        names = [*dict.fromkeys(mechanism_class(name).name for name in self.names or MECHANISMS)]
         self.check_rules()
         from dpsan.mechanisms.description import bibtex, described, sections
 
@@ -66,11 +64,11 @@ class Mechanisms(Json, Quiet):
 def _listed() -> tuple[list[dict[str, Any]], list[Shown]]:
     """Return what the table of all mechanisms says, and the table."""
     from dpsan.analysis.pages.sections import Section, Shown
-    from dpsan.mechanisms.registry import installed, list_mechanisms
+    from dpsan.mechanisms.registry import brought, list_mechanisms
 
     values = list_mechanisms()
     rows = [[str(row[key]) for key in _COLUMNS.values()] for row in values]
-    others = [f"Of other packages, not reviewed: {', '.join(installed())}"] * bool(installed())
+    others = [f"Of other packages, not reviewed: {', '.join(brought())}"] * bool(brought())
     return values, [Shown("", [Section([*_COLUMNS], rows, others)])]
 
 

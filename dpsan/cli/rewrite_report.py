@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from dpsan.cli.output import say
 from dpsan.errors import printable
 from dpsan.formats.passing import LEFT_OUT, PASSED
+from dpsan.formats.registry import described_in
+from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
@@ -21,9 +23,13 @@ _WIDEST: Final = 200
 
 def say_result(request: Request, run: Run, result: Result) -> int:
     """Say what was done and what it means; return the exit status."""
+    sources = dict.fromkeys(map(described_in, request.kinds))
     for line in result.passing.lines():
         # --quiet does not silence it.
-        say(f"{line} (man dpsan, CONTAINERS)" if line.startswith((PASSED, LEFT_OUT)) else line)
+        say(f"{line} ({'; '.join(sources)})" if line.startswith((PASSED, LEFT_OUT)) else line)
+    for source in sources:
+        if source.endswith(UNREVIEWED) and not request.quiet:
+            say(f"container: {source}")
     if request.dry_run:
         _say_dry_run(result, run)
     written = result.done or result.skipped or result.totals.records

@@ -212,6 +212,7 @@ class Request(RewriteOptions):
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
         """Return all that decides what the outputs are, by option: for ``--resume``."""
+        from dpsan.formats.registry import described_in
         from dpsan.version import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
@@ -219,6 +220,7 @@ class Request(RewriteOptions):
         return {name: getattr(self, name) for name in decisive} | {
             "dpsan": __version__,
             "own": spec.own_sha256,
+            "containers": [*map(described_in, self.kinds)],
             "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
             "epsilon": mechanism.epsilon,
             "embeddings": sanitizer.embeddings.digest,

@@ -6,13 +6,16 @@ they would become something, with exit status 0, that no other program can open.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dpsan.errors import InputError, check_name, refuse
+from dpsan.files.packages import imported, installed
 from dpsan.files.source import Source
 from dpsan.formats.base import Format
+from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.shape import compiled
 
 COMPRESSED: Final = (".gz", ".zst")
@@ -24,6 +27,10 @@ class Home(NamedTuple):
     module: str
     kind: str
     suffixes: tuple[str, ...]
+
+    def load(self) -> Any:
+        """Return the class."""
+        return getattr(import_module(self.module), self.kind)
 
 
 FORMATS: Final[dict[str, Home]] = {
@@ -37,6 +44,8 @@ FORMATS: Final[dict[str, Home]] = {
     "docx": Home("dpsan.formats.documents.docx", "DocxFormat", (".docx",)),
     "parquet": Home("dpsan.formats.parquet", "ParquetFormat", (".parquet", ".pq")),
 }
+_NAMES: Final = {suffix: name for name, home in FORMATS.items() for suffix in home.suffixes}
+_OWN: Final = frozenset(["auto", *FORMATS, *(suffix[1:] for suffix in _NAMES)])
 RECORDS: Final = "jsonl"
 """A format whose records are units of their own."""
 
@@ -47,13 +56,23 @@ def format_name(name: str, path: str) -> str:
     Raises:
         UsageError: unknown name.
     """
-    if name != "auto":
-        meant, refused = _suggested(f"_.{name}"), REFUSED.get(f".{name.lower()}")
-        hint = refused.hint if refused else f"-f {meant}"
-        refuse(name not in FORMATS and (meant or refused), f"unknown format '{name}'", hint)
-        check_name("format", name, ["auto", *FORMATS])
-        return name
-    return _suggested(path) or "text"
+    meant = _suggested(path if name == "auto" else f"_.{name}")
+    if name == "auto":
+        return meant or "text"
+    if name not in FORMATS and name != meant:
+        refused = REFUSED.get(f".{name.lower()}")
+        hint = refused.hint if refused and not meant else f"-f {meant}"
+        refuse(meant or refused, f"unknown format '{name}'", hint)
+        check_name("format", name, ["auto", *FORMATS, *brought()])
+    return name
+
+
+def brought() -> Mapping[str, Any]:
+    """Return the formats of other packages by name, which is the suffix, too.
+
+    A name or suffix of dpsan's own is none of theirs.
+    """
+    return installed("dpsan.formats", _OWN)
 
 
 def named_otherwise(names: str, path: str) -> str:
@@ -64,7 +83,8 @@ def named_otherwise(names: str, path: str) -> str:
 
 def _suggested(path: str) -> str | None:
     suffix = _suffix(path)
-    return next((name for name, home in FORMATS.items() if suffix in home.suffixes), None)
+    # Only a suffix that is none of dpsan's own is worth the time that looking for packages takes.
+    return _NAMES.get(suffix) or (suffix[1:] if suffix and suffix[1:] in brought() else None)
 
 
 def suggested_format(path: str) -> str | None:
@@ -83,9 +103,18 @@ def _suffix(path: str) -> str:
 
 def format_class(name: str, path: str) -> type[Format]:
     """Return the class of a format.  Raises UsageError: unknown name."""
-    home = FORMATS[format_name(name, path)]
-    kind: type[Format] = getattr(import_module(home.module), home.kind)
+    home = FORMATS.get(name := format_name(name, path))
+    kind: type[Format] = home.load() if home else imported(brought()[name], Format)[0]
     return kind
+
+
+def described_in(kind: type[Format]) -> str:
+    """Return where to read what a format does: the manual, or the package that brings it."""
+    if kind.name in FORMATS:
+        return "man dpsan, CONTAINERS"
+    entry = brought()[kind.name]
+    _, path, digest = imported(entry, Format)
+    return f"{entry.dist and entry.dist.name}, {path.name}, SHA-256 {digest[:16]}, {UNREVIEWED}"
 
 
 def format_for(name: str, path: str) -> Format:

@@ -18,7 +18,7 @@ def sections(name: str) -> dict[str, str]:
     """
     docstring = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
     first, _, rest = docstring.partition("\n")
-    out = {"Summary": first.partition(": ")[2]}
+    out = {"Summary": first.partition(": ")[2] or MECHANISMS[name].summary}
     parts = re.split(r"^([A-Z][\w ]*)\n", rest, flags=re.MULTILINE)
     for heading, body in zip(parts[1::2], parts[2::2], strict=True):
         out[heading] = textwrap.dedent(body).strip("\n")

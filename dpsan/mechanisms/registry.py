@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dpsan.errors import OWN_MODULE, UsageError, check_name, file_reason, refuse
+from dpsan.files.packages import imported, installed
 from dpsan.mechanisms.base import BaseResponse, Mechanism
 from dpsan.privacy.guarantee import Status
 
@@ -91,8 +92,7 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
     ways = ("table", "noise", "prepare")
     if all(getattr(kind, way) is getattr(Mechanism, way) for way in ways):
         missing.append("table")
-    if missing:
-        raise UsageError(f"{kind.__name__} has no {' and no '.join(missing)}")
+    refuse(missing, f"{kind.__name__} has no {' and no '.join(missing)}")
     for attribute in ("name", "summary", "source", "family", "epsilon_unit", "status"):
         if not getattr(kind, attribute, None):
             raise UsageError(f"{kind.__name__} needs the class attribute {attribute}")
@@ -149,9 +149,6 @@ def list_mechanisms() -> list[dict[str, str]]:
 # is hashed and run: the digest is that of the program.  A package names its mechanisms as entry
 # points of the group ``dpsan.mechanisms``; dpsan imports one when somebody names it.  Both are
 # programs with all rights of this process, and nothing of them is reviewed.
-
-GROUP: Final = "dpsan.mechanisms"
-"""Entry points of packages with mechanisms."""
 
 
 class OwnFile(NamedTuple):
@@ -213,8 +210,10 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     """
     path = path_of(name)
     if path is None:
-        if name not in MECHANISMS and (entry := installed().get(name)) is not None:
-            return _of_package(entry, sha256)
+        if name not in MECHANISMS and (entry := brought().get(name)) is not None:
+            new, path, digest = imported(entry, Mechanism)
+            refuse(sha256 not in (None, digest), f"{path}: changed after the start")
+            _FILES[register(new)] = OwnFile(path, entry.attr, digest, entry.name)
         refuse(name.endswith(".py"), f"{name}: which of its classes?", f"{name}:CLASS")
         check_name("mechanism", name, MECHANISMS)
         return MECHANISMS[name]
@@ -225,47 +224,20 @@ def mechanism_class(name: str, sha256: str | None = None) -> type[Mechanism]:
     except OSError as error:
         raise UsageError(f"{path}: {file_reason(error)}") from None
     file = OwnFile(path.absolute(), name.rpartition(":")[2], hashlib.sha256(code).hexdigest())
-    if sha256 not in (None, file.sha256):
-        raise UsageError(f"{path}: changed after the start")
+    refuse(sha256 not in (None, file.sha256), f"{path}: changed after the start")
     for kind, loaded in _FILES.items():
         if loaded == file and own_file(kind.name) == file:
             return kind
-    return _registered(_class(file, path, code), file, f"{path}: {file.class_name}")
-
-
-def installed() -> dict[str, EntryPoint]:
-    """Return the mechanisms of installed packages by name; dpsan's names are dpsan's."""
-    from importlib.metadata import entry_points  # takes as long as a start of Python
-
-    entries = {entry.name: entry for entry in entry_points(group=GROUP)}
-    return {name: entry for name, entry in sorted(entries.items()) if name not in NAMES}
-
-
-def _of_package(entry: EntryPoint, sha256: str | None) -> type[Mechanism]:
-    """Import the mechanism of an entry point.  Raises UsageError."""
-    package = "a package" if entry.dist is None else entry.dist.name
-    try:
-        with redirect_stdout(sys.stderr):
-            kind = entry.load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - its message may quote anything
-        what = f"{package}: cannot import {entry.value}: {type(error).__name__}"
-        raise UsageError(what) from None
-    if getattr(kind, "name", entry.name) != entry.name:
-        raise UsageError(f"{package}: {entry.value} has another name than {entry.name}")
-    path = Path(str(sys.modules[entry.module].__file__))
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if sha256 not in (None, digest):
-        raise UsageError(f"{path}: changed after the start")
-    file = OwnFile(path, entry.attr, digest, entry.name)
-    return _registered(kind, file, f"{package}: {entry.value}")
-
-
-def _registered(kind: Any, file: OwnFile, what: str) -> type[Mechanism]:
-    """Register what a file holds.  Raises UsageError."""
-    if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
-        raise UsageError(f"{what} is no subclass of Mechanism")
-    _FILES[register(kind)] = file
+    new = _class(file, path, code)
+    ours = isinstance(new, type) and issubclass(new, Mechanism)
+    refuse(not ours, f"{path}: {file.class_name} is no subclass of Mechanism")
+    _FILES[kind := register(new)] = file
     return kind
+
+
+def brought() -> dict[str, EntryPoint]:
+    """Return the mechanisms of installed packages by name; dpsan's names are dpsan's."""
+    return installed("dpsan.mechanisms", frozenset(NAMES))
 
 
 def _class(file: OwnFile, path: Path, code: bytes) -> Any:

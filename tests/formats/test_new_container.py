@@ -1,61 +1,306 @@
-"""CONTRIBUTING, "A new container": one that only this test knows, made at run time."""
+"""A container of another package (docs/own_format), which is installed beside dpsan."""
 
 import ast
-from pathlib import Path
+import gzip
+import io
+import re
+import sys
+import tomllib
+import zipfile
+from dataclasses import fields
 
 import pytest
-from support import ROOT, launched
-from test_docs import format_man, format_names
-from toy_container import archive_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from identity import identity, lettered, through
+from support import ROOT, cases, launched
 
-from dpsan.formats.registry import FORMATS, REFUSED, Home
+from dpsan.errors import InputError
+from dpsan.files.packages import installed
+from dpsan.formats.base import Format, ReadOptions, Record
+from dpsan.formats.documents.document import Document
+from dpsan.formats.passing import LEFT_OUT, PASSED
+from dpsan.formats.registry import FORMATS, REFUSED
 
-HOME = Home("toy_container", "OdtFormat", (".odt",))
-CHANGE = f"""
-sys.path.append({str(Path(__file__).parent)!r})
-from dpsan.formats.registry import FORMATS, Home
-FORMATS["odt"] = Home{tuple(HOME)!r}
-"""
-TEXT = "<office:text><text:p>Here there</text:p><text:p>there</text:p></office:text>"
+FOLDER = ROOT / "docs" / "own_format"
+PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]
+IDENTITY, LETTERED = identity(), lettered()
+MARK = "zqmarkqz"
+URN = "urn:oasis:names:tc:opendocument:xmlns"
+NAMES = " ".join(
+    f'xmlns:{name}="{URN}:{name}:1.0"'
+    for name in ("office", "text", "table", "style", "draw", "number", "meta")
+)
+NAMES += f' xmlns:fo="{URN}:xsl-fo-compatible:1.0" xmlns:svg="{URN}:svg-compatible:1.0"'
+MANIFEST = "META-INF/manifest.xml"
+
+
+def install(site, entries, name=PROJECT["name"]):
+    """What pip writes into the folder of a package."""
+    info = site / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = [f"{key} = {value}" for key, value in entries.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[dpsan.formats]", *lines, ""]))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def site(tmp_path_factory):
+    site = tmp_path_factory.mktemp("site")
+    install(site, PROJECT["entry-points"]["dpsan.formats"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(site), str(FOLDER), *sys.path])
+        installed.cache_clear()
+        yield site
+    installed.cache_clear()
+
+
+def odt(body="", more="", styles="", members=(), head="", top="", **info):
+    """A document with a text and a header."""
+    content = (
+        f'{top}<office:document-content {NAMES} office:version="1.3"{head}>'
+        f"<office:automatic-styles>{more}</office:automatic-styles><office:body><office:text>{body}"
+        "</office:text></office:body></office:document-content>"
+    )
+    parts = {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content}
+    parts["styles.xml"] = f"<office:document-styles {NAMES}>{styles}</office:document-styles>"
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in {**parts, MANIFEST: "<m/>", **dict(members)}.items():
+            archive.writestr(name, text)
+        archive.comment = info.get("comment", b"")
+    return out.getvalue()
+
+
+def p(text):
+    return f"<text:p>{text}</text:p>"
+
+
+def master(inner):
+    page = f'<style:master-page style:name="Standard">{inner}</style:master-page>'
+    return f"<office:master-styles>{page}</office:master-styles>"
+
+
+def note(kind, inner, citation="", more=""):
+    citation = f"<text:note-citation{more}>{citation}</text:note-citation>"
+    body = f"<text:note-body>{p(inner)}</text:note-body>"
+    return p(f'a<text:note text:note-class="{kind}">{citation}{body}</text:note>')
+
+
+def parts_of(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}
+
+
+def run(data, sanitizer=LETTERED, **options):
+    return through(sanitizer, data, "odt", size=997, **options)
+
+
+def body_of(data):
+    return re.search("<office:text>(.*)</office:text>", parts_of(data)["content.xml"])[1]
+
+
+ROW = "<table:table-row><table:table-cell{}>{}</table:table-cell></table:table-row>"
+DRAWN = {
+    "paragraph": {"body": p(MARK)},
+    "heading": {"body": f'<text:h text:outline-level="1">{MARK}</text:h>'},
+    "span": {"body": p(f'a<text:span text:style-name="T1">{MARK}</text:span>')},
+    "half a word": {"body": p(f"{MARK[:4]}<text:span>{MARK[4:]}</text:span>")},
+    "list": {"body": f"<text:list><text:list-item>{p(MARK)}</text:list-item></text:list>"},
+    "table": {"body": f"<table:table>{ROW.format('', p(MARK))}</table:table>"},
+    "footnote": {"body": note("footnote", MARK)},
+    "endnote": {"body": note("endnote", MARK)},
+    "header": {"styles": master(f"<style:header>{p(MARK)}</style:header>")},
+    "footer": {"styles": master(f"<style:footer-left>{p(MARK)}</style:footer-left>")},
+    "characters": {"body": p(f"<![CDATA[{MARK}]]>")},
+}
+CHANGE = f"<text:changed-region><text:deletion>{p(MARK)}</text:deletion></text:changed-region>"
+LEFT = {
+    "link": {"body": p(f'<text:a draw:href="{MARK}">{MARK}</text:a>')},
+    "field": {
+        "body": p(f'<text:author-name>{MARK}</text:author-name><text:x text:y="{MARK}"/>')
+        + p(f"<text:{MARK}/>")
+    },
+    "section": {"body": f'<text:section text:name="{MARK}">{p(MARK)}</text:section>'},
+    "comment": {"body": p(f"a<office:annotation>{p(MARK)}</office:annotation>")},
+    "tracked change": {"body": f"<text:tracked-changes>{CHANGE}</text:tracked-changes>"},
+    "bookmark": {"body": p(f'<text:bookmark text:name="{MARK}"/>')},
+    "drawing": {
+        "body": p(f'<draw:frame draw:name="{MARK}"><svg:title>{MARK}</svg:title></draw:frame>')
+        + f"<draw:frame><draw:text-box>{p(MARK)}</draw:text-box></draw:frame>"
+    },
+    "computed text": {
+        "body": note("footnote", "a", MARK)
+        + p(f"<text:page-number>{MARK}</text:page-number><text:number>{MARK}</text:number>")
+    },
+    "attribute": {
+        "body": f'<text:p text:style-name="T1" fo:color="{MARK}" text:{MARK}="1">a</text:p>'
+        + note("footnote", "a", more=f' text:label="{MARK}"')
+        + f'<table:table table:name="{MARK}">'
+        + ROW.format(f' office:string-value="{MARK}"', p(f'<text:s text:{MARK}="1"/>'))
+        + "</table:table>",
+        "more": f'<style:style style:name="P1" style:display-name="{MARK}"/>'
+        f'<text:list-level-style-bullet text:bullet-char="{MARK}" style:num-prefix="{MARK}"/>'
+        f'<style:font-face style:name="{MARK},"/>'
+        f'<style:text-properties fo:language="{MARK}" fo:margin="1cm {MARK}"/>',
+    },
+    "other element": {
+        "body": f'<text:user-field-decls><text:x text:name="{MARK}"/></text:user-field-decls>'
+        f'<office:{MARK}/><x xmlns="{MARK}">{MARK}</x>',
+        "more": f"<number:text>{MARK}</number:text>",
+    },
+    "picture": {"members": {f"Pictures/{MARK}.png": MARK}},
+    "metadata part": {
+        "members": {"meta.xml": MARK, f"Thumbnails/{MARK}": "", "settings.xml": MARK}
+    },
+    "embedded file": {"members": {f"Object 1/{MARK}": MARK, "Basic/a.xml": MARK}},
+}
+COUNTS = {"field": 3, "drawing": 2, "computed text": 3, "attribute": 12, "other element": 4}
+COUNTS |= {"metadata part": 3, "embedded file": 2}
+GONE = {
+    "name of a style": {"more": f'<style:style style:name="{MARK}"/>'},
+    "prefix": {"body": f'<{MARK}:p xmlns:{MARK}="{URN}:text:1.0"/>'},
+    "manifest": {"members": {MANIFEST: MARK}},
+    "remark of the archive": {"comment": MARK.encode()},
+}
+REFUSED_XML = {
+    "comment": {"body": f"<!--{MARK}-->"},
+    "instruction": {"body": f"<?{MARK}?>"},
+    "DTD": {"top": f'<!DOCTYPE a [<!ENTITY {MARK} "a">]>'},
+    "text outside of a paragraph": {"body": MARK},
+    "another root": {"members": {"content.xml": p(MARK)}},
+    "damage": {"body": f"<text:p>{MARK}"},
+    "depth": {"body": "<text:span>" * 400 + MARK + "</text:span>" * 400},
+}
+
+
+@cases("what", *DRAWN, *LEFT, *GONE)
+def test_no_place_for_text_passes_in_silence(what):
+    """Each is drawn, or left out and counted; ``--strict`` refuses what is left out."""
+    data = odt(**(DRAWN | LEFT | GONE)[what])
+    found, outcome = run(data)
+    text = found.decode("latin-1") + "".join(
+        f"{key} {text}" for key, text in parts_of(found).items()
+    )
+    for word in (MARK, MARK[:4], MARK[4:]):
+        assert word not in text
+    noted = {f"{LEFT_OUT}:{what}": COUNTS.get(what, 1)} if what in LEFT else {}
+    assert outcome.passing.noted == noted
+    assert (">W<" in text) == (outcome.totals.records > 0)
+    assert outcome.totals.records or what not in DRAWN
+    if noted:
+        with pytest.raises(InputError, match=f"holds {what} "):
+            run(data, strict=True)
+
+
+@cases("what", *REFUSED_XML)
+def test_what_no_word_processor_writes_is_refused(what):
+    with pytest.raises(InputError, match=r"^test:\d+: content.xml: XML that no word processor"):
+        run(odt(**REFUSED_XML[what]))
+
+
+@cases(
+    "change, message",
+    ({"members": {"mimetype": "application/zip"}}, "no OpenDocument text"),
+    ({"members": {MANIFEST: "<m:encryption-data/>"}}, "a document with a password"),
+    ({"members": {"Content.xml": ""}}, "an archive in which a name is there twice"),
+    ({"body": "<text:p/>" * 40}, "too many elements of XML"),
+    ({"body": " " * 5000}, "parts longer than 4000 bytes together"),
+)
+def test_hostile_archives(change, message, monkeypatch):
+    monkeypatch.setattr(ReadOptions, "max_record", 1000)
+    with pytest.raises(InputError, match=message):
+        run(odt(**change))
+
+
+def test_a_text_keeps_its_structure():
+    """And its spaces: OpenDocument ignores all but one space where no element stands for more."""
+    body = (
+        '<text:h text:style-name="Heading_20_1" text:outline-level="1">one</text:h>'
+        '<text:p text:style-name="P1">two  <text:span text:style-name="T1">three</text:span> four'
+        '<text:s text:c="3"/>five<text:tab/>six<text:line-break/>&lt;</text:p><text:p/>'
+    )
+    styles = '<style:text-properties fo:font-size="12pt" fo:border="0.5pt solid #00ff00"/>'
+    font = '<style:font-face style:name="Some Font" svg:font-family="\'Some Font\'"/>'
+    found, outcome = run(odt(body, more=f"{styles}{font}"), IDENTITY)
+    body = body.replace("two  <", "two <").replace("<text:p/>", p(""))
+    assert body_of(found) == body.replace('<text:s text:c="3"/>', ' <text:s text:c="2"/>')
+    written = parts_of(found)["content.xml"]
+    assert styles.replace("/>", "></style:text-properties>") in written
+    assert font.replace("/>", "></style:font-face>") in written
+    assert outcome.passing.noted == {f"{PASSED}:font name": 2}
+    assert [*parts_of(found)] == ["mimetype", "content.xml", "styles.xml", MANIFEST]
+    assert run(found, IDENTITY)[0] == found
+    found, _ = run(odt(body), lettered("two words"))
+    assert body_of(found).startswith(
+        '<text:h text:style-name="Heading_20_1" text:outline-level="1">two words</text:h>'
+    )
+
+
+FRAGMENTS = [p("a"), "<text:p>", "</text:p>", "<text:span>", "</text:span>", "<text:s/>", "a", " "]
+FRAGMENTS += ["<text:list>", "</text:list>", "<x/>", "<text:x>", "</text:x>", note("footnote", "b")]
+FRAGMENTS += ["<draw:a>", "</draw:a>", '<text:s text:c="7"/>', "<text:tab/>", "&amp;", "&#9;", "\n"]
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=60), st.lists(st.sampled_from(FRAGMENTS), max_size=12))
+def test_any_bytes(data, fragments):
+    for given_ in (data, odt("".join(fragments)), odt(members={"content.xml": data})):
+        try:
+            found, outcome = run(given_)
+        except InputError as error:
+            assert str(error).startswith("test")  # noqa: PT017
+        else:
+            assert run(found)[0] == found  # what is written can be read, and is complete
+            assert ("a" in re.sub("<[^>]*>|&amp;", "", body_of(found))) is False
+            assert outcome.totals.invalid == 0
 
 
 @pytest.fixture
-def run(folder, cache):
-    """Run commands of a dpsan that has the container: what they say and their statuses."""
-    (folder / "a.odt").write_bytes(archive_of({"content.xml": TEXT}))
-    (folder / "b.odt").write_bytes(archive_of({"content.xml": TEXT, "Pictures/1.png": "x"}))
+def launch(folder, cache, site):
+    """Run commands of a dpsan beside which the package is installed."""
+    text = f"{p('Here there')}{p('there')}"
+    (folder / "a.odt").write_bytes(odt(text))
+    (folder / "b.odt").write_bytes(odt(text, members={"Pictures/1.png": "x"}))
+    (folder / "a.csv").write_text("text\nhere\n")
 
-    def call(*commands):
-        return launched(folder, CHANGE, *commands, DPSAN_CACHE_DIR=str(cache), COLUMNS="100")
+    def call(*commands, more=()):
+        change = f"sys.path[:0] = {[str(site), str(FOLDER), *map(str, more)]!r}"
+        return launched(folder, change, *commands, DPSAN_CACHE_DIR=str(cache), COLUMNS="100")
 
     return call
 
 
-REWRITE = ("rewrite", "-q", "-e", "1000", "-m", "laplace", "-E", "two.txt")
+REWRITE = ("rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt")
+PACKAGE = re.compile(r"dpsan-odt, dpsan_odt\.py, SHA-256 [0-9a-f]{16}, third party, not reviewed")
 
 
-def test_it_is_rewritten_without_what_it_cannot_rewrite(run, folder, monkeypatch):
-    """Although its suffix is on the list of refused files; help, man page and README name it."""
+def test_it_is_rewritten_without_what_it_cannot_rewrite(launch, folder):
+    """Although its suffix is on the list of refused files; the package is named, not the manual."""
     assert ".odt" in REFUSED
-    done = run(
-        [*REWRITE, "a.odt", "-o", "out.odt"],
-        [*REWRITE, "--strict", "b.odt", "-o", "none.odt"],
-        [*REWRITE, "b.odt", "-o", "stripped.odt"],
-        ["rewrite", "--help"],
+    done = launch(
+        [*REWRITE, "-q", "a.odt", "-o", "out.odt"],
+        [*REWRITE, "-q", "--strict", "b.odt", "-o", "none.odt"],
+        [*REWRITE, "-q", "-f", "odt", "b.odt", "-o", "stripped.odt"],
+        [*REWRITE, "a.odt", "-o", "told.odt"],
+        [*REWRITE, "-q", "-j", "2", "a.odt", "b.odt", "-O", "both"],
+        [*REWRITE, "-q", "-f", "ODT", "a.odt"],
     )
-    assert [(status, told) for status, _, told in done] == [
+    told = [(status, PACKAGE.sub("PACKAGE", told)) for status, _, told in done]
+    left = (0, "dpsan: left out: 1 picture (PACKAGE)\n")
+    assert told[:3] == [
         (0, ""),
-        (1, "dpsan: b.odt: holds pictures (without --strict or -i they are left out)\n"),
-        (0, "dpsan: left out: 1 picture (man dpsan, CONTAINERS)\n"),
-        (0, ""),
+        (1, "dpsan: b.odt: holds picture (1) (without --strict or -i they are left out)\n"),
+        left,
     ]
-    for name in ("out.odt", "stripped.odt"):
-        assert (folder / name).read_bytes() == (folder / "a.odt").read_bytes()
+    assert told[3][1].startswith("dpsan: container: PACKAGE\n")
+    assert told[4:] == [left, (2, "dpsan: unknown format 'ODT' (-f odt)\n")]
+    first = (folder / "out.odt").read_bytes()
+    assert body_of(first) == f"{p('Here there')}{p('there')}"
+    for name in ("stripped.odt", "told.odt", "both/a.odt", "both/b.odt"):
+        assert (folder / name).read_bytes() == first
     assert not (folder / "none.odt").exists()
-    assert "|odt" in "".join(done[3][1].split())
-    monkeypatch.setitem(FORMATS, "odt", HOME)
-    assert ".B odt\n\\&.odt. Takes " in format_man()
-    assert format_names().endswith(", odt")
 
 
 REFUSALS = {
@@ -65,16 +310,77 @@ REFUSALS = {
     "-k text": "odt has no --field (with -f: jsonl, json, ",
     "--encoding cp1252": "odt says its encoding itself (leave out --encoding)",
     "b.odt": "odt files cannot be joined (-O DIR writes one output for each)",
-    "-f csv -k 1 --strict": "--strict is for eml, docx and odt",
+    "-f csv -k 1 --strict": "--strict is for eml and docx",
 }
 
 
-def test_options_that_it_does_not_declare_are_refused(run, folder):
-    done = run(*([*REWRITE, *each.split(), "a.odt", "-o", "out.odt"] for each in REFUSALS))
-    for (status, _, told), message in zip(done, REFUSALS.values(), strict=True):
+def test_options_that_it_does_not_declare_are_refused(launch, folder):
+    commands = ([*REWRITE, "-q", *each.split(), "a.odt", "-o", "out.odt"] for each in REFUSALS)
+    for (status, _, told), message in zip(launch(*commands), REFUSALS.values(), strict=True):
         assert status == 2
         assert told.startswith(f"dpsan: {message}")
     assert not (folder / "out.odt").exists()
+
+
+def test_a_broken_package_is_named_in_a_line(launch, folder, tmp_path_factory):
+    """The message of its error may quote anything; names and suffixes of dpsan stay dpsan's."""
+    other = tmp_path_factory.mktemp("other")
+    (other / "poor.py").write_text(
+        "from dpsan.formats.documents.document import Document\nprint('no sanitized text')\n"
+        "class Half(Document):\n    name = 'half'\n\nclass Named(Document):\n    name = 'other'\n"
+        "    records = None\n\nnumber = 1\n"
+    )
+    (other / "loud.py").write_text("raise ValueError('Maria')\n")
+    entries = {"csv": "loud:X", "log": "loud:X", "auto": "loud:X", "loud": "loud:X"}
+    entries |= {"half": "poor:Half", "named": "poor:Named", "none": "poor:number", "lost": "poor:X"}
+    install(other, entries, "poor-pack")
+    (folder / "a.auto").write_text("here\n")
+    messages = {
+        "loud": "poor-pack: cannot import loud:X: ValueError",
+        "half": "poor-pack: poor:Half has no records",
+        "named": "poor-pack: poor:Named has another name than named",
+        "none": "poor-pack: poor:number is no subclass of Format",
+        "lost": "poor-pack: cannot import poor:X: AttributeError",
+        "log": "unknown format 'log' (-f text)",
+    }
+    commands = [[*REWRITE, "-q", "-f", name, "a.csv"] for name in messages]
+    commands += [[*REWRITE, "-q", "-k", "text", "a.csv"], [*REWRITE, "-q", "a.auto"]]
+    *refused, table, plain = launch(*commands, more=[other])
+    for (status, out, told), message in zip(refused, messages.values(), strict=True):
+        assert (status, out, told.splitlines()[-1]) == (2, "", f"dpsan: {message}")
+        assert "Maria" not in told
+    assert [table, plain] == [(0, "text\nhere\n", ""), (0, "here\n", "")]
+
+
+LOOKED = """
+import importlib.metadata
+importlib.metadata.entry_points = lambda group: print("looked", file=sys.stderr) or ()
+"""
+
+
+def test_packages_are_looked_for_where_no_suffix_is_dpsans(folder, cache):
+    """It takes as long as a start of Python, and no everyday command pays for it."""
+    for name in ("a.txt", "a.csv", "a.jsonl", "a.log.gz", "plain", "a.odt", "a.unknown"):
+        (folder / name).write_text('{"text": "here"}\n' if "json" in name else "text\nhere\n")
+    (folder / "a.log.gz").write_bytes(gzip.compress(b"here\n"))
+    base = [*REWRITE, "-q"]
+    own = [[*base, name] for name in ("a.txt", "a.log.gz", "plain")]
+    own += [[*base, "-k", "text", "a.csv", "-o", "b.csv"], ["rewrite", "--help"]]
+    own += [[*base, "-f", "jsonl", "-k", "text", "a.jsonl"]]
+    others = [[*base, name] for name in ("a.odt", "a.unknown")]
+    done = launched(folder, LOOKED, *own, *others, DPSAN_CACHE_DIR=str(cache))
+    told = ["looked" in told for _, _, told in done]
+    assert told == [False] * len(own) + [True] * len(others)
+    assert [status for status, _, _ in done] == [0] * len(own) + [1, 0]
+
+
+def test_the_page_shows_the_package():
+    page = (ROOT / "docs" / "own_format.md").read_text()
+    assert f"```toml\n{(FOLDER / 'pyproject.toml').read_text()}```" in page
+    exec(re.search("```python\n(.*?)```", page, re.DOTALL)[1], {})  # noqa: S102
+    kind = {name for name in {*vars(Format), *vars(Document)} if name[0] != "_"}
+    names = kind - {"suited", "labels", "headers"} | {field.name for field in fields(Record)}
+    assert [name for name in sorted(names) if not re.search(rf"`{name}\b", page)] == []
 
 
 def test_no_module_outside_of_formats_names_a_format():

@@ -241,6 +241,13 @@ def test_a_package_brings_mechanisms(dpsan, folder):
     assert workers.stdout == first.stdout, workers.stderr
     listed = run("mechanisms").stdout
     assert b"Of other packages, not reviewed: lost, mine, number, other\n" in listed
+    explained = run("mechanisms", "mine", f"{site / 'mypack' / 'drawn.py'}:Mine")
+    assert explained.returncode == 2  # its import of a neighbour works in a package alone
+    explained = run("mechanisms", "mine", "krr")
+    assert b"mine (CLAIMED): as krr\n" in explained.stdout, explained.stderr
+    own = run("mechanisms", "--json", "own.py:Mine")
+    assert json.loads(own.stdout)["name"] == "mine"
+    assert run("mechanisms", "lost").stderr.endswith(b"ModuleNotFoundError\n")
     assert run(*given, "-m", "krr").returncode == 0
     for name, told in {
         "other": b"mypack: mypack.drawn:Mine has another name than other",
