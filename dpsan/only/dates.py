@@ -46,7 +46,8 @@ SORTS: Final = {
     **dict.fromkeys(("year", "dateyear"), 1),
     **dict.fromkeys(LABELS, DAYS),
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
-    **dict.fromkeys(("clock", "number"), 4),
+    "number": 3,
+    "clock": 4,
     "ordinal": 5,
     **dict.fromkeys(("month", "month?", "month3", "month3?", "month_de", "month_fr"), 6),
     **dict.fromkeys(("day", "day3", "day3?", "day_de"), 7),
@@ -196,11 +197,16 @@ def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
         year: of two or four digits, or nothing.
         day_first: of a day and month, see :func:`moment`.
     """
-    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
-    number, of_year = second or first, first if second else moment(month, day_first=False) + 1
+    of_year, number = day_of_year(day, month, day_first=day_first)
     whole = int(re.sub(r"\D", "", year) or NOW)
     whole += (whole < 100) * (2000 if 2000 + whole <= NOW else 1900)
     return int(date(whole, of_year, 1).weekday() + number - 1) % 7
+
+
+def day_of_year(day: str, month: str, *, day_first: bool) -> tuple[int, int]:
+    """Return month and day of a date in parts, see :func:`weekday_of`."""
+    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
+    return (first, second) if second else (moment(month, day_first=False) + 1, first)
 
 
 def _afternoon(text: str, hour: int) -> int:

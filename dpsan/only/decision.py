@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from dpsan.only.engine import Match
 from dpsan.only.marks import ZERO
 from dpsan.only.order import ranks
-from dpsan.only.permutations import ASCENDING, ORDERED
+from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
-from dpsan.only.sums import DAYS, PARTS, SPAN, Sum
+from dpsan.only.sums import BIRTH, DAYS, PARTS, SPAN, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -49,6 +49,10 @@ WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "da
 DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
 MONTHS: Final = frozenset(("month", "month3", "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
+VALUE: Final = "near"
+"""Group of measured values, which keep all but their last digits."""
+AGED: Final = frozenset(("age", "childage", VALUE))
+"""Groups of numbers of years of which the first year follows."""
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
 PADDED: Final = ZERO * 2
@@ -119,6 +123,11 @@ def decide(
         padded = form[days] == view.forms.index(PADDED)
         form = form.copy()
         form[days[np.isin(view.text[days], view.text[days[padded]])]] = view.forms.index(PADDED)
+    forms = {of_form: code for code, of_form in enumerate(view.forms)}
+    values = (group == rules.group(VALUE)).nonzero()[0].tolist()
+    if values:
+        form = form.copy()
+        form[values] = [forms.setdefault(view.near[token], len(forms)) for token in values]
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = (view.trigger == rules.triggers.index("a") + 1).nonzero()[0]
@@ -161,10 +170,11 @@ def decide(
     order, of_sort = np.zeros(len(at), np.int32), group[at]
     for short, whole in (("month3", "month"), ("day3", "day"), ("workday3", "workday")):
         of_sort = np.where(of_sort == rules.group(short), rules.group(whole), of_sort)
-    for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
+    of_sort = np.where(among(of_sort, rules.codes(DOSED)), rules.group("dose"), of_sort)
+    for groups, of_form in ((ASCENDING | DOSED, 0), (ORDERED, form[at] + 1)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            pool = (view.text[at] * np.int64(len(rules.groups)) + of_sort) * (len(view.forms) + 1)
+            pool = (view.text[at] * np.int64(len(rules.groups)) + of_sort) * (len(forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,
@@ -183,7 +193,7 @@ def decide(
         _weekdays(view, rules, group, row),
         match.rule[at],
         tuple(rules.groups),
-        view.forms,
+        tuple(forms),
     )
 
 
@@ -211,11 +221,14 @@ def _sums(
 ) -> tuple[Sum, ...]:
     """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
     free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
-    out = []
+    out, years, aged = [], rules.group("year"), {*rules.codes(AGED)}
     for kind, whole, parts in view.sums:
         codes = {int(group[part]) for part in parts}
         if int(group[whole]) in free and codes <= (dated if kind == SPAN else free):
-            out.append(Sum(kind, int(row[whole]), tuple(row[[*parts]].tolist())))
+            birth = kind == SPAN and codes == {years} and int(group[whole]) in aged
+            out.append(
+                Sum(BIRTH if birth else kind, int(row[whole]), tuple(row[[*parts]].tolist()))
+            )
     return tuple(out)
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from dpsan.only.addresses import name_pieces, write_addresses
 from dpsan.only.apart import keep_apart
 from dpsan.only.decision import CITY, COUNTRY, PLURAL, Decision
+from dpsan.only.doses import Doses, fit_doses
 from dpsan.only.injections import Injections
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
@@ -30,6 +31,7 @@ from dpsan.only.slots import (
     Slots,
     Unit,
     Units,
+    fit_births,
     keep_order,
     name_days,
     settle,
@@ -67,6 +69,7 @@ class Draws:
     Args:
         together: whether equal words of a unit have one replacement, and different ones two.
         plans: of the pools.
+        doses: of medicines.
         pieces: groups of the pieces of an address that no name of its text is: of the last of
             several, and of all others.
     """
@@ -74,11 +77,13 @@ class Draws:
     def __init__(
         self,
         plans: Plans,
+        doses: Doses = MappingProxyType({}),
         *,
         together: bool,
         pieces: tuple[str, str] = ("surname", "given_x"),
     ) -> None:
         self.plans, self.together, self._pieces = plans, together, pieces
+        self._doses = doses
         countries = {country: at for at, country in enumerate(plans.words[COUNTRY])}
         homelands = plans.words["homeland"]
         self._chance = max(max(Counter(homelands).values()) / len(homelands), 1 / len(countries))
@@ -133,11 +138,13 @@ class Draws:
                 keep_order(slots, new, decision.order[slots.row])
                 name_days(slots, decision.weekdays, self.plans.words)
                 settle(slots, decision.sums, [*self.plans.words.values()])
+                fit_births(slots, decision, [*self.plans.words.values()])
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:
             slots.remember(units, new.tolist())
         tokens = self._written(decision, slots)
+        fit_doses(decision, slots, tokens, self._doses)
         for of_file in units.values():
             for ended in sorted(of_file)[:-1]:
                 del of_file[ended]

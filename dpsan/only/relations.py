@@ -233,6 +233,10 @@ def repeated_mark(state: State) -> Flags:
     return marks
 
 
+_SUBJECTS: Final = (
+    "inr immune bile belly pus stomach chest psych pregnant germ nerve park urine lax fits"
+)
+"""Subjects that a text may be about, with the name of their context."""
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "word": lambda state: state.word,
     "capline": mostly_capitals,
@@ -246,6 +250,7 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
     "of_child": about("child"),
+    **{f"of_{name}": about(name) for name in _SUBJECTS.split()},
     "atwork": about("office", "leisure"),
     "of_britain": about("british", "american"),
     "of_america": about("american", "british"),

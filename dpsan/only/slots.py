@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.dates import moment, weekday_of
+from dpsan.only.dates import day_of_year, moment, weekday_of
+from dpsan.only.decision import MONTHS, VALUE, Decision
 from dpsan.only.marks import DAY_FIRST
-from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
+from dpsan.only.permutations import ORDERED, ROOM, VALUE_ROOM, Calendar, Permutation
 from dpsan.only.results import follow
-from dpsan.only.sums import CLOCK, FEW, RESULTS, STEP, TOTAL, Sum, minute
+from dpsan.only.sums import BIRTH, CLOCK, FEW, RESULTS, STEP, TOTAL, Sum, minute
 from dpsan.only.templates import Piece
 
 WIDEST_TIME: Final = 5
@@ -162,7 +164,8 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
     for place, slot in zip(zip(*columns, strict=True), at.tolist(), strict=True):
         members[place].append(slot)
     for (*_, pool), of_text in members.items():
-        if 1 < len(of_text) <= slots.plans[pool].sizes[0] // ROOM:
+        room = VALUE_ROOM if slots.plans[pool].pool[0] == VALUE else ROOM
+        if 1 < len(of_text) <= slots.plans[pool].sizes[0] // room:
             numbers = slots.number[of_text].tolist()
             numbers.sort(key=lambda number: moment(slots.texts[number], day_first=False))
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers
@@ -188,6 +191,8 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
     firm = [at for at in times if at not in steps and slots.table[at] < 0] if steps else []
     for kind, *rows in ((kind, whole, *parts) for kind, whole, parts in sums):
         whole, *parts = slots.of_row[rows].tolist()
+        if kind == BIRTH:
+            continue
         texts, to = slots.words([whole, *parts], lists), 0
         if kind == TOTAL and fixed[whole]:
             to = max((at for at, part in enumerate(parts, 1) if not fixed[part]), default=0)
@@ -202,6 +207,38 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
             slots.texts[slots.number[target]] = text
             slots.chance[target] = 1.0 if kind in FEW else slots.chance[[target, *parts]].sum()
         fixed[[whole, *parts]] = True
+
+
+def fit_births(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]]) -> None:
+    """Write the years of birth of people who are of their age on the date of another year.
+
+    Args:
+        decision: of which the sums and dates are.
+        lists: of words.
+    """
+    for _, whole, (last, first) in (each for each in decision.sums if each.kind == BIRTH):
+        birth = int(slots.of_row[first])
+        if slots.new[birth] and slots.table[birth] < 0:
+            age, year = slots.words(slots.of_row[[whole, last]].tolist(), lists)
+            now, day = (_day(slots, decision, row, lists) for row in (last, first))
+            born = int(year) - int(re.findall(r"\d+", age)[0]) - ((0, 0) < now < day)
+            slots.texts[slots.number[birth]] = str(born)
+            slots.chance[birth] = slots.chance[slots.of_row[whole]]
+
+
+def _day(
+    slots: Slots, decision: Decision, row: int, lists: Sequence[Sequence[str]]
+) -> tuple[int, int]:
+    """Return the month and the day that stand before a year, as far as they do."""
+    rows = [at for at in (row - 1, row - 2) if at >= 0 and decision.at[row] - decision.at[at] <= 2]
+    of = slots.of_row[rows].tolist()
+    day, month = "", ""
+    for at, text in zip(of, slots.words(of, lists), strict=True):
+        group, form, _ = slots.plans[slots.pool[at]].pool
+        if group == "daymonth":
+            return day_of_year(text, "", day_first=form[:1] == DAY_FIRST)
+        day, month = (text if group == "mday" else day), (text if group in MONTHS else month)
+    return day_of_year(day, month, day_first=False) if day and month else (0, 0)
 
 
 def _fits(text: str, drawn: str, others: Sequence[str]) -> bool:

@@ -17,8 +17,9 @@ TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = ran
 cent the first is of the second; the first and so many per cent more, or less; what is left of a
 hundred per cent; as long behind the first as the second is behind the third; the days or years from
 the second to the first, the hours, the minutes."""
-RANGE, BELOW, INSIDE, ABOVE = range(11, 15)
-"""Kinds: the end of a range; where a value lies beside a range."""
+RANGE, BELOW, INSIDE, ABOVE, BIRTH = range(11, 16)
+"""Kinds: the end of a range; where a value lies beside a range; the years from one date to another
+of which the earlier one follows."""
 FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE))
 """Kinds of which the results may be so few that one of them is likely."""
 _NUMERALS = "two three four five six seven eight nine ten eleven twelve"
@@ -42,11 +43,10 @@ days, years, times; and of months, beside which numbers are days."""
 DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
 _OPEN: Final = "int number money quantity age childage days2 minutes"
-_MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting lettered"
 _COUNTS: Final = {*DATED, *WORDS}
-RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
+RESULTS: Final = frozenset((*_OPEN.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | WORDS | {"dose_hours", "weight", "dotclock", "taxrate"}
+PARTS: Final = RESULTS | WORDS | {"dose_hours", "near", "dotclock", "taxrate"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""

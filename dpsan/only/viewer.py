@@ -39,7 +39,7 @@ from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_locals
 from dpsan.only.places import Places
-from dpsan.only.strings import Strings
+from dpsan.only.strings import VALUES, Strings, near_form
 from dpsan.only.view import (
     COLUMN,
     EDGE,
@@ -334,8 +334,10 @@ class Viewer:
         earlier = dates.earlier(sort, block.text, start, end, index, form, [*forms])
         relations = form, trigger, equal, first, unit, index, earlier
         found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
+        values: list[int] = among(label, [code[name] for name in VALUES]).nonzero()[0].tolist()
+        near = {token: near_form(block.text[start[token] : end[token]]) for token in values}
         view = View(
-            label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, found_sums
+            label, caps, owns, gap, *relations, self.labels, tuple(forms), {}, {}, near, found_sums
         )
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_locals(view, places)

@@ -97,7 +97,7 @@ class OnlyRewriter:
             ]
         plans = Plans(self.outputs, injective=not self.keyed)
         together = spec.consistent is not None
-        self.draws = Draws(plans, together=together, pieces=self.rules.pieces)
+        self.draws = Draws(plans, self.lexicon.doses, together=together, pieces=self.rules.pieces)
         self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, user_lists)
         by_value = spec.numbers == NumberPolicy.VALUE
         self._numbers = Numbers(epsilon, spec.consistent) if by_value else None
