@@ -60,7 +60,6 @@ RANGES: Final[dict[str, list[Range]]] = {
     "noonish": [(11, 12, 0)],
     "saturation": [(91, 99, 0)],
     "coma": [(13, 15, 0)],
-    "weeks": [(10, 41, 0)],
     "weekday": [(0, 6, 0)],
     "gestation": [(30, 40, 0)],
     "ounces": [(1, 15, 0)],

@@ -12,19 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class, year_form
-from dpsan.only.marks import (
-    DIGIT,
-    FEW_MANY,
-    FIVE,
-    HALVES,
-    HEX,
-    LARGE_HEX,
-    NIL,
-    NOW,
-    SIZES,
-    WARM,
-    ZERO,
-)
+from dpsan.only.marks import DIGIT, FIVE, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
 from dpsan.only.view import Ints
@@ -124,12 +112,6 @@ ROUND: Final = re.compile(
     r"(?<=\d)00(?!\d|[.,]\d)|(?<=\d\d)0(?!\d|[.,]\d)|(?<=[$£€]\d)0(?!\d|[.,]\d)"
 )
 """Zeros at the end of a round number, two if there are two."""
-VALUE: Final = re.compile(r"\d+(?:[.,]\d+)?")
-VALUE_END: Final = re.compile(r"[.,]\d+")
-VALUES: Final = ("int1", "int2", "int3", "number", "percent", "pressure", "quantity", "gestday")
-"""Labels of strings that may be measured values."""
-DEGREES: Final = range(36, 40)
-"""Temperatures of people before the point: with a fever or without."""
 DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
@@ -232,32 +214,6 @@ def sized_form(text: str) -> str:
         return form
     mark = next(mark for mark, (_, high) in SIZES.items() if int(first[0][:2]) <= high)
     return form[: first.start()] + mark + form[first.start() + 1 :]
-
-
-def near_form(text: str) -> str:
-    """Text with marks in place of the last digits of its numbers, as near as :func:`_near` says."""
-    if "+" in text:  # weeks and days of a pregnancy
-        return text[0] + HALVES[text[1] > "4"] + "+" + FEW_MANY[0]
-    return VALUE.sub(lambda match: _near(match[0]), text)
-
-
-def _near(run: str) -> str:
-    """Number that keeps all but its last digit, at most two: 37.8 and 128 do.
-
-    A digit alone is one of three or five, so is the second one of 91.4, and a zero at the end of
-    200 and more stays.
-    """
-    whole = VALUE_END.sub("", run)
-    if len(run) == 1:
-        return run if run < "2" else FEW_MANY[run > "5"]
-    if whole != run and int(whole) in DEGREES:
-        return WARM[int(whole) > DEGREES[1]] + "." + DIGIT
-    if whole != run and len(whole) > 1:
-        kept = len(whole) - 1
-        return run[:kept] + HALVES[run[kept] > "4"] + re.sub(r"\d", DIGIT, run[kept + 1 :])
-    end = len(run) - (len(whole) > 2 and whole == run and run[-1] == "0" and run > "2")
-    kept = min(end - 1, 2) if whole == run else end - 1
-    return run[:kept] + re.sub(r"\d", DIGIT, run[kept:end]) + run[end:]
 
 
 def letter_form(text: str) -> str:

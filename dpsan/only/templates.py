@@ -79,13 +79,8 @@ _CODES: Final = {
 }
 """Codes of areas, codes of countries and doses by their number of digits."""
 _AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 84, 0)), strict=True))
-_DIGITS: Final[dict[str, Piece]] = dict(
-    zip(
-        HALVES + FEW_MANY + WARM,
-        ((0, 4, 0), (5, 9, 0), (2, 5, 0), (6, 9, 0), (36, 37, 0), (38, 39, 0)),
-        strict=True,
-    )
-)
+_SPANS: Final = ((0, 4, 0), (5, 9, 0), (2, 5, 0), (6, 9, 0), (36, 37, 0), (38, 39, 0))
+_DIGITS: Final[dict[str, Piece]] = dict(zip(HALVES + FEW_MANY + WARM, _SPANS, strict=True))
 """Digits of measured values by the mark of their size."""
 _HOSTS: Final = ["192.0.2.", "203.0.113.", *(f"198.18.{host}." for host in range(256))]
 _PARTS: Final = {

@@ -39,7 +39,8 @@ from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_locals
 from dpsan.only.places import Places
-from dpsan.only.strings import VALUES, Strings, near_form
+from dpsan.only.strings import Strings
+from dpsan.only.values import VALUES, near_form
 from dpsan.only.view import (
     COLUMN,
     EDGE,
