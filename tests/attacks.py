@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "docs" / "studies"))
+
 import page_parts
+from linkage import linkage as link
+from linkage import read_candidates
 from page_parts import table
 
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.attack import attacks
-from dpsan.analysis.evaluate.linkage import linkage as link
-from dpsan.analysis.evaluate.linkage import read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
@@ -111,7 +114,7 @@ def sanitized(name: str, mechanism: str, epsilon: int, most: int) -> Any:
 
 @cache
 def linked(name: str, mechanism: str, epsilon: int) -> Any:
-    """What ``evaluate --candidates --words 6,12`` says, by reader and words."""
+    """What docs/studies/linkage.py says of 6, 12 and all words, by reader and words."""
     pairs, built = sanitized(name, mechanism, epsilon, MOST)
     space, words = vocabulary()
     held = read_candidates(original(name, MOST), INPUTS, words, pairs)

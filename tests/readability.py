@@ -10,6 +10,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,10 @@ from typing import Any, Final
 import numpy as np
 import page_parts
 from page_parts import ROOT, table
+
+sys.path.append(str(ROOT / "docs" / "studies"))
+
+from perplexity import main as judged
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.formats.base import ReadOptions
@@ -133,8 +138,9 @@ def perplexity() -> str:
                 run = ("-q", *reading, original)
                 given = ("-e", "8", "-m", mechanism, "--seed", "readability", "--force")
                 dpsan("rewrite", *given, *run, "-o", safe)
-                shown = dpsan("evaluate", *run, safe, "--json")
-                found: dict[str, Any] = json.loads(shown)["readability"]["perplexity"]
+                with redirect_stdout(io.StringIO()) as shown:
+                    judged([*map(str, (*reading, original, safe))])
+                found: dict[str, Any] = json.loads(shown.getvalue())["perplexity"]
                 of = found["original"]
                 cells.append(f"{found['sanitized']:,.0f} ({found['sanitized'] / of:.2f})")
             shuffled = found["original_shuffled"]

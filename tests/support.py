@@ -13,6 +13,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy, deepcopy
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -28,11 +29,12 @@ from dpsan.embeddings import loading
 from dpsan.embeddings.base import Embeddings, unseen
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.only.rules import Rules
 from dpsan.privacy import randomness
 from dpsan.run.plan import Plan, Result
 from dpsan.run.records import History
 from dpsan.run.run import Run
-from dpsan.sanitize import rewriting
+from dpsan.sanitize import replacing, rewriting
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.text import tokens
@@ -44,8 +46,24 @@ ALPHA = 1e-9
 
 
 def share_vocabulary() -> None:
-    """Let this process read the bundled vocabulary once; its reader has tests of its own."""
-    setattr(loading, "load_bundled", cache(loading.load_bundled))  # noqa: B010
+    """Let this process read the bundled vocabulary and lists, and compile the rules, once.
+
+    Their readers have tests of their own.
+    """
+    read = (loading, "load_bundled"), (rewriting, "bundled_capitals"), (replacing, "Lexicon")
+    for home, name in read:
+        setattr(home, name, cache(getattr(home, name)))
+    compiled = cache(Rules)
+
+    def rules(text: str, labels: Sequence[str], lists: Sequence[str] = ()) -> Rules:
+        """Return compiled rules with parts of their own where a request chooses classes."""
+        own = copy(compiled(text, tuple(labels), tuple(lists)))
+        own.groups, own._codes = [*own.groups], {**own._codes}
+        read_drawn = [name for name, term in own.terms.items() if "group" in term.tables]
+        own.terms = own.terms | {name: deepcopy(own.terms[name]) for name in read_drawn}
+        return own
+
+    setattr(replacing, "Rules", rules)  # noqa: B010
 
 
 def hear_signals() -> None:

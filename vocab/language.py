@@ -13,12 +13,12 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(_HERE), str(_HERE.parent)]  # recipe.*, and dpsan of this source tree
 
+from recipe.kneser_ney import BIGRAMS, TRIGRAMS, estimated, to_bytes  # noqa: E402
 from recipe.language import counted  # noqa: E402
 from recipe.options import parser_of  # noqa: E402
 from recipe.package import record_file  # noqa: E402
 
 from dpsan.embeddings.bundled import LANGUAGE, bundled_digest  # noqa: E402
-from dpsan.outcomes.language.kneser_ney import BIGRAMS, TRIGRAMS, estimated  # noqa: E402
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
         parser.error(f"no folder {chosen.corpus}: give --corpus DIR")
     counts = counted(chosen.folder, chosen.corpus, chosen.processes)
     model = estimated(counts, chosen.bigrams, chosen.trigrams)
-    data = model.to_bytes(bundled_digest(folder=chosen.folder))
+    data = to_bytes(model, bundled_digest(folder=chosen.folder))
     (chosen.folder / LANGUAGE).write_bytes(data)
     record_file(chosen.folder, LANGUAGE)
     print(f"{len(model.bigrams):,} bigrams, {len(model.trigrams):,} trigrams, {len(data):,} bytes")

@@ -73,6 +73,8 @@ LARGE: Final = 50_000
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 UNLISTED: Final = "unlisted"
 """Name of the list of words whose letters alone decide the label with a capital."""
+RARE: Final = "dictionaries"
+"""Name of the list of words that pass and make no forms of words."""
 UNLISTED_LABELS: Final = (
     *(
         "unknown",
@@ -195,6 +197,10 @@ def labelled(known: Mapping[str, str]) -> Words:
         if word not in words.labels and WORD.fullmatch(word):
             title = "plain" if word.endswith(forms()["plain"]) else "unknown"
             words.add(word, [rare_label(word), title, "plain"], "rare words")
+    for labels, _, listed_words in sections(SOURCES / "rare.txt"):
+        for word in listed_words:
+            if word not in words.labels:
+                words.add(word, labels if len(labels) == 3 else labels * 3, RARE)
     return words
 
 
@@ -281,7 +287,7 @@ def nations() -> tuple[dict[str, str], dict[str, list[str]], dict[str, str]]:
 
 
 def aligned(outputs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the nation of each output country, its plural, and the country of each output city."""
+    """Return the nation of each output country, its plural, and the countries of output cities."""
     _, words, countries = nations()
     found = [words[country.lower()] for country in outputs["country"]]
     capital = [[word.title() for word in listed] for listed in found]
@@ -293,7 +299,12 @@ def aligned(outputs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
             [*many, one if bare.search(one) else f"{one}s"][0]
             for many, (one, *_) in zip(plural, capital, strict=True)
         ],
-        "homeland": [countries.get(city.lower(), "").title() for city in outputs["city"]],
+    } | {
+        group.replace("city", "homeland"): [
+            countries.get(city.lower(), countries.get(group, "")).title() for city in towns
+        ]
+        for group, towns in outputs.items()
+        if group == "city" or group.startswith("city_")
     }
 
 
@@ -362,7 +373,8 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
     rows = [listed[i] for i in order]
     flags = np.zeros(len(rows) + 1, np.uint8)
     ordinary = {word for word, triple in words.labels.items() if triple[0] == "plain"}
-    ordinary -= {word for word in ordinary if words.source[word] in (*FETCHED.split(), UNLISTED)}
+    made = (*FETCHED.split(), UNLISTED, RARE)
+    ordinary -= {word for word in ordinary if words.source[word] in made}
     flags[:-1] = [ORDINARY * (word in known or word in ordinary) for word in rows]
     openings = [re.split("[ -]", phrase)[0].removesuffix("'s") for phrase in phrase_of]
     first = table.rows(Hashes.of_words(openings))

@@ -99,7 +99,7 @@ _BINARY = {
     "computer_screenshot",
     "image_generation_call",
 }
-_FILES = ("file_data", "file_url", "mimeType", "mime_type")
+_FILES = {"file_data", "file_url", "mimeType", "mime_type"}
 _DATA = re.compile(r"data:[\w.+/-]+[;,]")
 _CALLS = {
     "tool_use",
@@ -139,11 +139,17 @@ def check(value, name="", word=False, free=False):
     It is inside of a field with a name.  ``word``: all of it passes.  ``free``: all of it is drawn,
     whatever its fields are called.
     """
-    if isinstance(value, dict):
-        kind, source, tool = (value.get(field) for field in ("type", "source", "name"))
+    if isinstance(value, str):
+        if value.startswith("data:") and _DATA.match(value):
+            raise refused("a part that is no text")
+        if word and not free and not _ID.fullmatch(value):
+            raise refused("a part with such an id or kind")
+    elif isinstance(value, dict):
+        kind, source, tool = value.get("type"), value.get("source"), value.get("name")
         kind = kind if isinstance(kind, str) else ""  # a property of that name
         coded = isinstance(source, dict) and source.get("type") not in ("text", "content")
-        coded |= not free and any(isinstance(value.get(field), str) for field in _FILES)
+        if not free and not _FILES.isdisjoint(value):
+            coded |= any(isinstance(value.get(field), str) for field in _FILES)
         if coded or kind in _BINARY:
             raise refused("a part that is no text")
         called = name in ("tools", "function", "tool_choice") or kind in _CALLS
@@ -156,11 +162,6 @@ def check(value, name="", word=False, free=False):
     elif isinstance(value, list):
         for inner in value:
             check(inner, name, word, free)
-    elif isinstance(value, str):
-        if _DATA.match(value):
-            raise refused("a part that is no text")
-        if word and not free and not _ID.fullmatch(value):
-            raise refused("a part with such an id or kind")
 
 
 def check_keys(value):
@@ -171,7 +172,7 @@ def check_keys(value):
         except ValueError:  # it is drawn as a text
             return
     if isinstance(value, dict):
-        if any(holds_person(str(key)) for key in value):
+        if any(map(holds_person, map(str, value))):
             raise refused("a key with the name of a person")
         value = [*value.values()]
     for inner in value if isinstance(value, list) else ():
@@ -180,8 +181,9 @@ def check_keys(value):
 
 def plain(value):
     """Return whether a value has no object inside of it."""
-    inside = value if isinstance(value, list) else [value]
-    return not any(isinstance(inner, dict | list) for inner in inside)
+    if not isinstance(value, list):
+        return not isinstance(value, dict)
+    return not any(isinstance(inner, (dict, list)) for inner in value)
 
 
 def apart(value):

@@ -25,7 +25,7 @@ from common.laplace_laws import (
     moments_and_tails,
     noisy_tail,
 )
-from common.outcomes import Outcomes, from_pmfs
+from common.outcomes import Outcomes, from_pmfs, unit_label
 from common.panels import Panel, Series
 from common.steps import in_steps, part_of
 from common.study import ALL, Asked, Result, Studies
@@ -154,7 +154,7 @@ def _proportions(space: MetricSpace, asked: Asked, kinds: Sequence[type[Mechanis
             for mechanism, some in zip(each.mechanisms, shares, strict=True)
         ]
         rows += own
-        across = f"epsilon ({each.draft.kind.unit_label()})"
+        across = f"epsilon ({unit_label(each.draft.kind)})"
         wide = not each.draft.kind.is_ldp() or max(row["epsilon"] for row in own) > 100
         panels.append(_panel(label(each.draft), across, own, log_x=wide))
     most = {

@@ -19,12 +19,17 @@ from typing import Any, Final
 
 import numpy as np
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "vocab"))
+
+from perplexity import perplexity
+from recipe.kneser_ney import model_of
+
 from dpsan.analysis.evaluate.pairs import Inputs, records
-from dpsan.analysis.evaluate.readability import language_model, perplexity
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.embeddings.base import Embeddings, no_progress
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.ngrams import Ngrams, model_for
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy.randomness import derive_key, seeded_key
 from dpsan.sanitize.result import AuditTable
@@ -58,6 +63,14 @@ def main(given: Sequence[str] | None = None) -> int:
     return 0
 
 
+def model_for_judge(public: Sequence[Path], words: Embeddings) -> Ngrams | None:
+    """Return the model of public text, or of the bundled vocabulary."""
+    if public:
+        return model_of(public, words, "unicode", no_progress)
+    model, _ = model_for(words) or (None, "")
+    return model
+
+
 def texts_of(path: Path, asked: argparse.Namespace) -> list[str]:
     """Return the texts of a file."""
     fields = () if asked.field is None else (asked.field,)
@@ -81,7 +94,7 @@ def measured(path: Path, asked: argparse.Namespace) -> list[dict[str, Any]]:
         plain, fluent = sanitizers(epsilon, asked)
         words = Vocabulary(plain.embeddings, "unicode")
         if judge is None:
-            judge = language_model(asked.judge, plain.embeddings, words)
+            judge = model_for_judge(asked.judge, plain.embeddings)
         sums: Counter[str] = Counter()
         fluent.warm_up()
         for run in range(asked.draws):

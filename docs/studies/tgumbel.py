@@ -17,6 +17,7 @@ import numpy as np
 from common.attackers import ATTACKS, Attacks, IntervalClassifier, drawn_words, near_words
 from common.claims import Part, claim_line, claim_row, together
 from common.command import main
+from common.outcomes import THREADS, unit_label
 from common.panels import Panel, Series
 from common.steps import in_steps, part_of
 from common.study import ALL, Asked, Result, Studies
@@ -38,7 +39,7 @@ from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale
 from dpsan.outcomes.calibrate.target import Draft
-from dpsan.outcomes.distributions import THREADS, Progress, distributions, draw
+from dpsan.outcomes.distributions import Progress, distributions, draw
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
@@ -432,7 +433,7 @@ def _deniable_panels(
     for ldp in dict.fromkeys(each.kind.is_ldp() for each in drafts):
         kinds = {label(each): each.kind for each in drafts if each.kind.is_ldp() == ldp}
         own = [row for row in rows if row["mechanism"] in kinds]
-        across = f"epsilon ({next(iter(kinds.values())).unit_label()})"
+        across = f"epsilon ({unit_label(next(iter(kinds.values())))})"
         share, distinct = (lines(own, "epsilon", name) for name in ("unchanged", "distinct"))
         panels += [
             Panel("N_w against epsilon", across, stays, share, log_x=not ldp, y_limits=(0.0, 1.0)),

@@ -64,12 +64,6 @@ def _root(
 _OTHERS: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
 """The variables that are not the defaults of options."""
 
-_VERBS: Final = (
-    "anonymise anonymize clean deidentify de-identify hide mask obfuscate protect pseudonymise "
-    "pseudonymize redact run sanitise sanitize scrub"
-)
-"""Names that other tools give their command."""
-
 # The sentences of the library that checks numbers, and shorter ones.
 _NUMBERS: Final = (
     (r"Input should be a valid number\b.*|\S+ is not a valid float\b.*", "not a number"),
@@ -96,9 +90,10 @@ def _hint(error: Exception) -> str:
     if context is None or context.parent is not None or context.command.name != "dpsan":
         return ""
     words = sys.argv[1:]
-    if words[:1] and words[0] in DROPPED:
-        return f" ({DROPPED[words[0]]})"
-    verb = words[:1] and words[0].lower() in _VERBS.split()
+    hint = DROPPED.get(words[0].lower(), "") if words else ""
+    verb = hint == "rewrite"
+    if hint and not verb:
+        return f" ({hint})"
     words = words[1:] if verb else [word for word in words if word not in COMMANDS]
     given = any(argument.startswith(("-e", "--epsilon", "--only")) for argument in words)
     mode = [] if given else ["--only", "sensitive"]
@@ -109,13 +104,6 @@ def _hint(error: Exception) -> str:
             return f" ({_PIPE if text else 'dpsan --help lists the commands'})"
         words = ["FILE"]
     return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *mode, *words])}?)"
-
-
-_MISTYPED: Final = {
-    "epsilon": "one number, such as -e 8 or 8.5; 'dpsan preview -e 4,8 FILE' compares several",
-    "unchanged": "a share, such as .3 for 30 %",
-}
-"""Hints for a value that is no number, by the name of its option."""
 
 
 def _check_variables() -> None:
@@ -163,18 +151,21 @@ def run() -> int:
             text += f" (the file: ./{file})"
         if text.startswith("got unexpected extra argument"):
             more = "a list has commas, such as 4,8; a text with spaces quotation marks"
-            text += f" ({'the map is no argument: --map FILE' if command == 'restore' else more})"
+            text += f" ({DROPPED.get(f'{command} FILE', more)})"
         if text.startswith("missing argument"):
             pairs = zip(sys.argv, sys.argv[1:], strict=False)
             taken = [pair for pair in pairs if pair[0][:1] == "-" and Path(pair[1]).is_file()]
             text += "".join(f" ({name} took {file})" for name, file in taken[-1:])
         for word in sys.argv:
             text = text.replace(word, name_or_count(word))
-        mistyped = _MISTYPED.get(getattr(getattr(error, "param", None), "name", ""), "")
+        param = getattr(getattr(error, "param", None), "name", "")
+        mistyped = DROPPED.get(f"{param} NUMBER")
         if mistyped and text.endswith("not a number"):
             text += f" ({mistyped})"
         text = _place(text) + text
-        say(text if "Did you mean" in text else text + _hint(error))
+        what, _, near = text.partition(". Did you mean")
+        dropped = "".join(sys.argv[1:2]).lower() in DROPPED
+        say(text if near and not dropped else what + _hint(error))
         return int(getattr(error, "exit_code", 2))
     except DpsanError as error:
         error.message = _place(error.message) + error.message

@@ -48,7 +48,8 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         """Estimate, and print what is called."""
         self.check_rules()
         lists = self._lists()
-        refuse(not lists and not self.top, "give --list or --top")
+        such = "such as --top 20, or --list oil=oil,crude,barrel"
+        refuse(not lists and not self.top, "--list or --top is required", such)
         self.check_files()
         inputs = self.inputs(self.sanitized[0])
         self.check_page()

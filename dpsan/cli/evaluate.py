@@ -45,16 +45,15 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     Examples:
         dpsan evaluate -e 8 letter.txt safe.txt
         dpsan evaluate --audit audit.jsonl -k body tickets.csv safe.csv
-        dpsan evaluate -e 8 --language-model public.txt letter.txt safe.txt
+        dpsan evaluate -e 8 -k body --labels queue tickets.csv safe.csv
     """
 
     everyday: ClassVar = (
         "--epsilon --mechanism --audit --embeddings --format --field --copies "
-        "--language-model --spans --candidates --labels --json --html --quiet"
+        "--spans --labels --json --html --quiet"
     )
 
     rules: ClassVar = """
-        --words needs --candidates
         --class needs --audit
         --audit excludes --copies, --epsilon, --param and --tokenizer
     """
@@ -68,15 +67,8 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
     """The tokenizer of the run."""
     copies: int = option("--copies N", 1, min=1, panel=INPUT)
     """The --copies of the run."""
-    language_model: list[Path] | None = option("--language-model FILE", panel="Attacks")
-    """Public text, one paragraph a line (repeatable), or a model of `dpsan train`, for the context
-    attack and readability. Default: that of the bundled vocabulary."""
     spans: Path | None = option("--spans FILE", panel="Attacks")
     """Measure how much of these spans is read back, and how many persons are fully hidden."""
-    candidates: Path | None = option("--candidates FILE", panel="Attacks")
-    """Texts of which the attacker knows that one is the original. Measure how often it is found."""
-    words: list[int] | None = option("--words N", min=1, panel="Attacks")
-    """With --candidates: also measure by the first N words. Repeatable."""
     labels: str | None = option("--labels COLUMN", panel="Utility")
     """Column of ORIGINAL with labels, such as topics or authors. Train a classifier on
     both versions, and test it on every fifth record."""
@@ -135,10 +127,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
             sanitized=self.sanitized,
             inputs=self.inputs(self.original),
             tokenizer=tokenizer,
-            public=tuple(self.language_model or ()),
             spans=self.spans,
             labels=self.labels,
             copies=self.copies,
-            candidates=self.candidates,
-            first_words=tuple(self.words or ()),
         )

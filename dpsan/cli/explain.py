@@ -79,7 +79,8 @@ class Explain(Page, Vocabulary, Privacy):
         others = sorted(self.typed - alone)
         named = {field.name: str(field.metadata.get("name")) for field in fields(self)}
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
-        refuse(not texts, "give a TEXT, or - for a text on stdin")
+        hint = "--only takes CLASSES: --only sensitive TEXT" if " " in only.strip() else ""
+        refuse(not texts, "give a TEXT, or - for a text on stdin", hint)
         from dpsan.embeddings.word_lists import only_classes
         from dpsan.sanitize.only_rewriter import explained
         from dpsan.sanitize.replacing import OnlyRewriter

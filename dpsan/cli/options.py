@@ -223,7 +223,6 @@ class Sanitizing(Vocabulary, Privacy):
     roles: str = setting("roles")
     classes: list[str] | None = setting("classes")
     fluent: bool = setting("fluent")
-    language_model: Path | None = setting("language_model")
     tokenizer: str = setting("tokenizer", checked=False)  # its values are checked later
     allow_unproved: bool = setting("allow_unproved")
 
@@ -306,7 +305,7 @@ class Container(Reading):
 
     def containers(self, paths: Sequence[Path]) -> list[type[Format]]:
         """Return the formats of files, by name.  Raises UsageError: an option is not for them."""
-        from dpsan.formats.registry import format_class, format_name, formats_with
+        from dpsan.formats.registry import format_class, format_name, formats_with, refuse_suffix
 
         names = {format_name(self.format_, str(path)) for path in paths}
         kinds = [format_class(name, "") for name in sorted(names)]
@@ -315,6 +314,7 @@ class Container(Reading):
             if STDIN in paths and self.format_ == "auto":
                 what = "standard input does not tell its format"
             if not any(kind.takes_fields for kind in kinds):  # else no other format is imported
+                refuse_suffix(str(paths[0]))
                 raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")
         elif all(kind.needs_fields for kind in kinds):  # no column is named: no file was read
             raise UsageError(f"{kinds[0].name} needs --field", self.choices(paths[0]))

@@ -165,8 +165,8 @@ class RewriteOptions(Container, Sanitizing):
             if path and path.is_file() and not self.files and not (self.recursive or self.force):
                 hint = f"--{name} writes it, and the text is another FILE; --force replaces it"
                 raise OutputError(f"{path}: exists", hint)
+        first, *rest = self.inputs
         if output is None and self.output_dir is None and not self.in_place and not self.recursive:
-            first, *rest = self.inputs
             second = rest[0] if len(rest) == 1 else first
             misplaced = first != STDIN and first.exists() and not second.exists()
             refuse(misplaced, f"{second}: no such file", f"to write it: -o {second}")
@@ -182,6 +182,8 @@ class RewriteOptions(Container, Sanitizing):
         replaced = output is not None and output.is_file() and stream_number(output) is None
         if replaced and not self.force:
             # Checked again when it is written; here before an audit that would be in the way.
+            swapped = first != STDIN and not first.exists()
+            refuse(swapped, f"{first}: no such file", f"to write it: {output} -o {first}")
             raise OutputError(f"{output}: exists", "--force replaces it")
 
     def _check_directory(self) -> None:

@@ -63,8 +63,8 @@ class Request(RewriteOptions):
             UsageError: a value outside its domain, or options that exclude or need each other.
             OutputError: an output exists.
         """
-        self.check_epsilon()
         self._check_shell()
+        self.check_epsilon()
         self.check_rules()
         self._check_engine()
         uses = self.uses()
@@ -100,6 +100,11 @@ class Request(RewriteOptions):
             given = {name, *map(str, self.files or ())}
             expanded = given.issuperset(glob("*"))  # noqa: PTH207 - as the shell does
             refuse(expanded, f"-k {name}: the shell put names of files for **", "-k '**'")
+        options = [item.metadata.get("name") for item in fields(self)]
+        for path in self.inputs:
+            name = f"--{str(path).lstrip('/').partition('=')[0]}"
+            wrong = name in options and not path.exists()
+            refuse(wrong, f"{path}: no such file", f"an option: {name}")
         if self.only is None:
             return
         first = self.inputs[0]
@@ -243,6 +248,7 @@ class Request(RewriteOptions):
                 strict=self.strict or self.in_place,
                 unit_field=self.unit_field or "",
                 kinds={name.removesuffix("?"): of for name, of in self._fields.items() if of},
+                by_name=self.only not in (None, "spans"),
                 drop_other=self.drop_other,
                 mixed=self.recursive and len(self.kinds) > 1,
                 field_owners=any(kind.needs_fields for kind in self.kinds),

@@ -18,7 +18,7 @@ class Train(JsonAndFile, Quiet):
     Examples:
         dpsan train wikipedia-de.txt.gz -o german.npz
         dpsan train --words 20000 -j 2 public.txt -o own.npz
-        dpsan train notes-public.txt -o own.npz --language-model own-model.npz
+        dpsan train reports/*.txt -o own.npz
     """
 
     texts: list[Path] = argument("PUBLIC...")
@@ -26,8 +26,6 @@ class Train(JsonAndFile, Quiet):
     often each occurs. Never private text."""
     output: Path = option("-o, --output FILE", MISSING, use=Use.WRITTEN)
     """The vocabulary, NAME.npz, for -E."""
-    language_model: Path | None = option("--language-model FILE", use=Use.WRITTEN)
-    """Also write a language model of the text, NAME.npz, for rewrite --fluent."""
     words: int = option("--words N", 32_000, min=100)
     """Largest number of words."""
     least: int = option("--least N", 10, min=1)
@@ -55,24 +53,10 @@ class Train(JsonAndFile, Quiet):
         recipe = Recipe(self.texts, *sizes, self.seed, self.jobs)
         started = time.perf_counter()
         check_writable(self.output, force=self.force)
-        if self.language_model is not None:
-            check_writable(self.language_model, force=self.force)
         with TemporaryDirectory(prefix="dpsan-train-") as folder:
             vocabulary = train(recipe, Path(folder), self.progress.share)
         write_whole(self.output, packed(vocabulary), force=self.force)
-        if self.language_model is not None:
-            write_whole(self.language_model, self._model(), force=self.force)
         report = report_on(vocabulary)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
         self.show_values(report, printable(report["file"]))
         return 0
-
-    def _model(self) -> bytes:
-        """Return the language model of the texts, for the vocabulary that was written."""
-        from dpsan.embeddings.loading import load
-        from dpsan.outcomes.language.kneser_ney import model_of
-
-        embeddings = load(self.output)
-        with self.progress.share("counting pairs of words") as progress:
-            model = model_of(self.texts, embeddings, "unicode", progress)
-        return model.to_bytes(embeddings.digest)

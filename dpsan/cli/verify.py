@@ -71,8 +71,9 @@ class Verify(JsonAndFile, Sanitizing):
 
         store = self.store()
         spec = self.spec()
-        model = Sanitizer.from_spec(spec, store).language_model if spec.fluent else None
-        sanitizer = Sanitizer.from_spec(replace(spec, fluent=False, language_model=None), store)
+        if spec.fluent:  # what it cannot be with is refused; it changes no guarantee
+            Sanitizer.from_spec(spec, store)
+        sanitizer = Sanitizer.from_spec(replace(spec, fluent=False), store)
         path = self.certificate
         if path is not None:
             certificate_file.check_certificate(path, sanitizer, force=self.force)
@@ -81,10 +82,8 @@ class Verify(JsonAndFile, Sanitizing):
             limits = {"words": self.words, "draws": self.draws}
             verification = verify(sanitizer, **limits, spans=self.spans, workers=workers)
         if path is not None:
-            digest = certificate_file.write_certificate(
-                path, sanitizer, verification, language_model=model, force=self.force
-            )
-            if digest is None:
+            written = certificate_file.write_certificate
+            if written(path, sanitizer, verification, force=self.force) is None:
                 say(f"no certificate written: the guarantee is {verification.verdict}")
         self.show(by_name(verification), [page.shown(verification, sanitizer.mechanism.name)])
         return _STATUS[str(verification.verdict)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsan.embeddings.bundled import directory
-from dpsan.errors import InputError, UsageError, check_name, name_or_count
+from dpsan.errors import InputError, UsageError, check_name, name_or_count, refuse
 from dpsan.text.out_of_vocabulary import SEVERAL, read_word_list
 from dpsan.text.tokens import folded, lookup_keys
 
@@ -63,8 +63,7 @@ class PublicWords:
             raise UsageError(f"the vocabulary {lacks}", hint)
         numbers = {row_of(key_to_index, word) for word in self.words}
         rows = sorted(row for row in numbers if row is not None)
-        if not rows:
-            raise UsageError("none of the public words is in the vocabulary")
+        refuse(not rows, "none of the public words is in the vocabulary")
         return tuple(rows)
 
     @property
@@ -203,8 +202,7 @@ def word_classes(given: str, tokenizer: str | None = None) -> tuple[WordClass, .
     names = [*(word_class.name for word_class in user_lists), *chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"the class {max(names, key=names.count)} is named twice")
-    if not names:
-        raise UsageError("no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
+    refuse(not names, "no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
     return (*user_lists, *(WordClass(name) for name in CLASSES if name in chosen))
 
 
@@ -251,7 +249,10 @@ def _own(name: str, tokenizer: str | None) -> WordClass:
         meant = [_meant(part) for part in re.findall(r"[\w-]+", name.lower())]
         hint = f"did you mean {','.join(dict.fromkeys(filter(None, meant)))}?"
         if not all(meant) or not meant or name.startswith("-"):  # no class is taken away
-            hint = f"classes: {', '.join(names)}"
+            hint = f"{'none is taken away; ' * (name[0] == '-')}classes: {', '.join(names)}"
+        file = name.partition(" ")[2]
+        if file and Path(file).exists():
+            hint = f"did you mean --only {name}?"
         raise UsageError(f"no class and no file '{name_or_count(name)}'", hint)
     try:
         words = tuple(read_word_list(path, tokenizer))

@@ -136,7 +136,7 @@ class AtomicFile(Sink):
             descriptor = create_locked(self._temporary)
         except OSError as error:
             self._forget()
-            hint = f"mkdir -p {target.parent}" if isinstance(error, FileNotFoundError) else ""
+            hint = f"mkdir -p {target.parent}" * (not target.parent.exists())
             raise OutputError(f"{target}: cannot create: {os_reason(error)}", hint) from None
         super().__init__(str(target), descriptor, packer)
         if like is not None:

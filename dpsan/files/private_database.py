@@ -299,7 +299,7 @@ class PrivateDatabase:
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise self._problem(error) from None
         except (OSError, files.DamagedError) as error:
-            hint = f"mkdir -p {self._path.parent}" if isinstance(error, FileNotFoundError) else ""
+            hint = f"mkdir -p {self._path.parent}" * (not self._path.parent.exists())
             raise OutputError(
                 f"{self._path}: cannot be used: {files.reason(error)}", hint
             ) from None

@@ -145,14 +145,11 @@ def check_sides(path: Path) -> None:
     """
     journal = side_files(path)[0]
     for side in filter(os.path.lexists, side_files(path)):
-        if side != journal or not os.path.lexists(path) or not _is_journal(journal):
+        # A journal that cannot be read is refused later.
+        ours = side == journal and os.path.lexists(path)
+        if not ours or first_bytes(journal, 8) not in _JOURNAL:
             what = f"{side}: is in the way: SQLite would overwrite or remove it"
             raise OutputError(what, "move it")
-
-
-def _is_journal(path: Path) -> bool:
-    """Return whether a file may be SQLite's; one that cannot be read is refused later."""
-    return first_bytes(path, 8) in _JOURNAL
 
 
 def first_bytes(path: Path, count: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import select
 import stat
 from collections.abc import Iterator
@@ -55,6 +56,16 @@ def _require_regular(status: os.stat_result) -> None:
         raise NotRegularError("not a regular file")
 
 
+_TEXT: Final = "text comes from standard input: echo TEXT | dpsan rewrite ..."
+_NO_PATHS: Final = (
+    (r"https?:/", "dpsan reads nothing from a network: curl URL | dpsan rewrite ..."),
+    (r"file:/", "leave out file://"),
+    (r"[A-Za-z]:", "in WSL drive C: is below /mnt/c"),
+    (r".*[*?][^/]*$", "the pattern matches no file"),
+)
+"""Names that are none of files here, and what to type instead."""
+
+
 def open_input(path: Path, *, hints: bool = True) -> int:
     """Return a descriptor of an input: a file, a pipe or a device.
 
@@ -73,10 +84,9 @@ def open_input(path: Path, *, hints: bool = True) -> int:
     except OSError as error:
         problem, hint = file_reason(error), ""
         no_name = " " in path.name or (path.name == str(path) and not path.suffix)
-        if isinstance(error, FileNotFoundError) and set("*?") & set(path.name):
-            hint = "the pattern matches no file"
-        elif isinstance(error, FileNotFoundError) and no_name:
-            hint = "text comes from standard input: echo TEXT | dpsan rewrite ..."
+        if isinstance(error, FileNotFoundError):
+            kinds = (hint for form, hint in _NO_PATHS if re.match(form, str(path)))
+            hint = next(kinds, _TEXT * no_name)
     raise InputError(path, problem, hint if hints else "")
 
 

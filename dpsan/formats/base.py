@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.passing import Fields
+from dpsan.formats.positions import named_type
 
 if TYPE_CHECKING:
     from dpsan.text.spanned_tokens import Spans  # numpy comes with it
@@ -46,6 +47,8 @@ class ReadOptions:
     """Paths that are no text after all, with all that is inside of them."""
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Class of which each word of a field is drawn, by the name of the field."""
+    by_name: bool = False
+    """True if other fields have the class that their names tell."""
     header: bool = True
     """True if CSV and TSV start with a row of names."""
     strict: bool = False
@@ -68,6 +71,17 @@ class ReadOptions:
     """Takes bad records of JSONL, CSV and TSV, which end the input otherwise."""
     first_line: int = 1
     """Line of its file at which an HTML page begins: above 1 for a part of a mail."""
+
+    def classes(self, fields: Sequence[str], names: Sequence[str]) -> list[str]:
+        """Return the classes of texts, see :attr:`Record.kinds`; nothing if none has one.
+
+        Args:
+            fields: the field of each.
+            names: the name or path of each in its record.
+        """
+        told = map(named_type, names) if self.by_name else repeat("")
+        kinds = [self.kinds.get(of) or by_name for of, by_name in zip(fields, told, strict=False)]
+        return kinds if any(kinds) else []
 
 
 @dataclass(slots=True)

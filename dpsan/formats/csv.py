@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
@@ -135,7 +135,7 @@ class Rows:
             at = end + 1
         if raw[end:] not in (b"", b"\r"):
             what = f"column {len(self._cells)}: text behind a closing quote"
-            hint = named_otherwise("csv", self._source.name)
+            hint = named_otherwise("csv tsv", self._source.name)
             raise InputError(self._source.name, what, hint, line=line)
         return Row(self._first, self._cells, raw[end:] + ending, owes)
 
@@ -254,7 +254,9 @@ class _Table:
             (self._fields.chosen if at in chosen else self._fields.others)[label] = None
         self.columns = sorted(chosen)
         kinds = {self._column(field, names, listed): of for field, of in options.kinds.items()}
-        self._kinds = [kinds.get(column, "") for column in self.columns] if kinds else []
+        fields = [kinds.get(column, "") for column in self.columns]
+        told = [names[column] if names else "" for column in self.columns]
+        self._kinds = replace(options, kinds={of: of for of in fields}).classes(fields, told)
         self.written = self.columns if options.drop_other else range(self._width)
         """All columns, or with ``--drop-other`` the chosen ones."""
         self._quoted = {at for at in chosen if cells and cells[at][:1] == b'"'}
@@ -275,7 +277,8 @@ class _Table:
 
     def _there(self, first: Row) -> str:
         """Return a hint; never the cells: they are data where somebody forgot --no-header."""
-        if hint := other_delimiter(first.cells, self.delimiter):
+        named = named_otherwise("csv tsv text", self._source.name)
+        if hint := other_delimiter(first.cells, self.delimiter) or named:
             return hint
         how = "choose by number, such as -k 1"
         if self._options.header:

@@ -16,7 +16,7 @@ from dpsan.errors import DpsanError, InputError, UsageError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.passing import shown_names
-from dpsan.formats.registry import USUAL, format_class
+from dpsan.formats.registry import USUAL, format_class, refuse_suffix
 
 _NAME: Final = re.compile(r"[^.\[\]]+")
 
@@ -34,6 +34,7 @@ def headers(path: Path, name: str, options: ReadOptions) -> list[str]:
     kind = format_class(name, str(path))
     with open_decompressed(path) as source:
         if not kind.takes_fields:
+            refuse_suffix(str(path))
             raise UsageError(f"{path}: {kind.name} has no columns")
         names = kind().headers(source, kind.suited(options)) if kind.needs_fields else []
     if not names:

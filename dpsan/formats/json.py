@@ -148,10 +148,8 @@ class JsonReader:
         record.unit = unit
         persons = self._kept.persons - persons
         record.noted = {PERSONS: persons} if persons else None
-        if options.kinds:
-            record.kinds = [
-                options.kinds.get(self._fields[number].name, "") for number in strings.fields
-            ]
+        names = [self._fields[number].name for number in strings.fields]
+        record.kinds = options.classes(names, strings.paths)
         return record, strings.seen
 
     def _unit(self, line: int, raw: bytes) -> str:
@@ -277,11 +275,14 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
         array = line == 1 and raw.lstrip().startswith(b"[")
         other = named_otherwise("jsonl", source.name)
         hint = "one JSON array? -f json reads it" if array else other
+        if line == 1 and raw.strip() == b"{":
+            hint = "records of several lines? -f json reads them"
         position = reader.positions.top
         try:
             taken = reader.record(line, raw, ending, position, hint)
         except MalformedError as error:
             what = f"invalid JSON at byte {error.at + 1}"
+            hint = hint or "--bad-records FILE takes such records out"
             problem = InputError(source.name, what, hint, line=line)
         except InputError as error:
             problem = error

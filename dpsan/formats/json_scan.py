@@ -175,12 +175,13 @@ def name_of(key: bytes) -> str:
 class Chosen:
     """Texts that are chosen, one after the other."""
 
-    __slots__ = ("fields", "seen", "texts")
+    __slots__ = ("fields", "paths", "seen", "texts")
 
     def __init__(self) -> None:
         self.texts: list[str] = []
         self.fields: list[int] = []
-        """The field of each text."""
+        """The field of each text, and its path."""
+        self.paths: list[str] = []
         self.seen: set[int] = set()
         """Fields that there are, also with null."""
 
@@ -202,6 +203,7 @@ class Chosen:
             inner = Strings(raw, position, positions, _decoded)
             self.texts += inner.texts
             self.fields += inner.fields
+            self.paths += inner.paths
             self.seen |= inner.seen
             return inner
         if number is None:
@@ -211,6 +213,7 @@ class Chosen:
             positions.takes(position, number)
         self.texts.append(text)
         self.fields.append(number)
+        self.paths.append(position.path)
         return text
 
 

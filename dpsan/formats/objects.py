@@ -11,7 +11,8 @@ from dpsan.errors import UsageError
 from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
 from dpsan.formats.passing import Fields
 from dpsan.formats.paths import parse_fields, places
-from dpsan.formats.positions import Position, Positions
+from dpsan.formats.positions import Position, Positions, named_type
+from dpsan.text.spanned_tokens import Spans
 
 
 class ObjectStrings:
@@ -53,6 +54,12 @@ class ObjectStrings:
             if not field.optional and number not in self._chosen.seen:
                 hint = "add ? to the name if it may be absent"
                 raise UsageError(f"the value has no field '{field.name}'", hint)
+
+    def spans(self) -> list[Spans] | None:
+        """Return spans that hold all of the texts whose paths tell their class; None: no path."""
+        rows = [*zip(self.texts, map(named_type, self._chosen.paths), strict=True)]
+        spans: list[Spans] = [[(0, len(text), of)] if of and text else [] for text, of in rows]
+        return spans if any(spans) else None
 
     def with_texts(self, texts: Iterable[str]) -> Any:
         """Return a copy of the value with other texts, in the order of ``texts``, once."""

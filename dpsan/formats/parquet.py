@@ -155,9 +155,8 @@ class _Group:
                 render = partial(self._take, number, row_read.parts)
                 record = Record(first + number, row_read.texts, render, row_read.invalid)
                 record.noted = {PERSONS: row_read.persons} if row_read.persons else None
-                if kinds := self._options.kinds:
-                    names = [self._columns.chosen[number].name for number in row_read.fields]
-                    record.kinds = [kinds.get(name, "") for name in names]
+                names = [self._columns.chosen[number].name for number in row_read.fields]
+                record.kinds = self._options.classes(names, row_read.paths)
                 yield record
         yield Record(first, [], self._write, part="frame")
 

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 
 ITEMS: Final = "[]"
 _MOST_STEPS: Final = 100
@@ -91,8 +91,7 @@ def parse_field(text: str, option: str = "--field") -> Field:
         elif steps:
             raise _bad(text, option)
         steps += [None] * (len(lists) // 2)
-        if len(steps) > _MOST_STEPS:
-            raise UsageError(f"{option} has more than {_MOST_STEPS} steps")
+        refuse(len(steps) > _MOST_STEPS, f"{option} has more than {_MOST_STEPS} steps")
         at = match.end()
         ending = text[at:]
         if ending in ("", "?"):

@@ -5,7 +5,9 @@ Where an object has very many names, they are taken for data: ``*`` stands for a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from dpsan.formats.passing import PASSED, Fields
@@ -13,6 +15,7 @@ from dpsan.formats.paths import Field, Place, below
 
 _DEEPEST: Final = 32
 """Steps of a path; what is deeper has the same one."""
+_LONGEST_NAME: Final = 1_000
 _MOST_POSITIONS: Final = 10_000
 """Positions that are distinguished in an input."""
 _MOST_NAMES: Final = 64
@@ -20,6 +23,26 @@ _MOST_NAMES: Final = 64
 PERSONS: Final = f"{PASSED}:identifying key"
 """Names of members that hold the name or address of a person, among what is noted of a record."""
 _Listed: TypeAlias = Callable[[str], bool]
+_OF_NAMES: Final = {
+    "given": r"(?:.*[_.])?(?:first|given|middle|fore|preferred)_?name|(?:.*\.)?first",
+    "surname": r"(?:.*[_.])?(?:last|family|sur|maiden)_?name|(?:.*\.)?last",
+    "name": r"(?:.*[_.])?(?:client|contact|customer|employee|full|holder|patient|person)_?name",
+    "city": r"(?:.*[_.])?(?:city|town)",
+    "employer": r"(?:.*[_.])?(?:employer|company)(?:_?name)?",
+}
+"""Type of spans, and the columns and members whose values are nothing else."""
+_WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+")
+
+
+@lru_cache(1 << 12)
+def named_type(name: str) -> str:
+    """Return the type of the values of a column or member, told by its name or path alone.
+
+    ``=`` stands before it, as nobody asked for it; empty: the name says nothing.
+    """
+    spelt = _WORDS.sub("_", name[:_LONGEST_NAME].removesuffix("[]")).lower()
+    of = (of for of, pattern in _OF_NAMES.items() if re.fullmatch(pattern, spelt))
+    return next(map("={}".format, of), "")
 
 
 def person_keys(*, wild: bool) -> tuple[Fields | None, _Listed | None]:

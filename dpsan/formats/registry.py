@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Final, NamedTuple
 
-from dpsan.errors import InputError, check_name
+from dpsan.errors import InputError, check_name, refuse
 from dpsan.files.source import Source
 from dpsan.formats.base import Format
 from dpsan.text.shape import compiled
@@ -48,15 +48,18 @@ def format_name(name: str, path: str) -> str:
         UsageError: unknown name.
     """
     if name != "auto":
+        meant, refused = _suggested(f"_.{name}"), REFUSED.get(f".{name.lower()}")
+        hint = refused.hint if refused else f"-f {meant}"
+        refuse(name not in FORMATS and (meant or refused), f"unknown format '{name}'", hint)
         check_name("format", name, ["auto", *FORMATS])
         return name
     return _suggested(path) or "text"
 
 
-def named_otherwise(name: str, path: str) -> str:
-    """Return the hint for a file that is none of a format, if its name tells of another one."""
+def named_otherwise(names: str, path: str) -> str:
+    """Return the hint for a file that is none of some formats, if its name tells of another."""
     named = _suggested(path)
-    return f"its name says {named}" if named not in (None, name) else ""
+    return f"its name says {named}" if named and named not in names.split() else ""
 
 
 def _suggested(path: str) -> str | None:
@@ -105,10 +108,10 @@ class Kind(NamedTuple):
     name: str
     hint: str
 
-    def error(self, source: Source) -> InputError:
+    def error(self, name: str) -> InputError:
         """Return the error for a file of this kind; the hint can be typed."""
         hint = "; ".join(filter(None, (self.hint, "-f text reads it as it is")))
-        return InputError(source.name, f"{self.name}, not lines of text", hint)
+        return InputError(name, f"{self.name}, not lines of text", hint)
 
 
 REFUSED: Final[dict[str, Kind]] = {}
@@ -123,16 +126,15 @@ for _row in (Path(__file__).parent / "refused_files.tsv").read_text("utf-8").spl
         _first = _escaped.encode().decode("unicode_escape").encode("latin-1")
         _BEGINNINGS.append((_first, Kind(_name, _hint)))
 
-_CODE: Final = (
-    ".bash .c .cfg .conf .cpp .cs .css .env .go .h .ini .ipynb .java .js .kt .lua .php .pl .ps1 "
-    ".py .r .rb .rs .scala .sh .sql .swift .tex .tf .toml .ts .tsx .vue .yaml .yml"
-)
-"""Suffixes of programs and settings, whose keywords a mechanism would draw too."""
+_LINES: Final = (Path(__file__).parent / "names.txt").read_text("utf-8").splitlines()
+_CODE, USUAL = (frozenset(line.split()) for line in _LINES)
+"""Suffixes of programs and settings, whose keywords a mechanism would draw too; usual names of
+columns: a row or an object that has one has names, not data."""
 
 
 def is_code(path: str) -> bool:
     """Return whether the name of a file is that of a program or of settings."""
-    return _suffix(path) in _CODE.split()
+    return _suffix(path) in _CODE
 
 
 _JSON: Final = compiled(
@@ -142,15 +144,6 @@ _JSON: Final = compiled(
     )
 )
 """The first line of an array of objects, or of an object; printed in one line or in many."""
-_USUAL: Final = (
-    "address age amount answer author body category city class comment comments company content "
-    "country created created_at customer customer_id date description email first_name gender id "
-    "input label language last_name message messages name note notes output phone price prompt "
-    "question rating response review role score sentence status subject summary text time "
-    "timestamp title type updated url user user_id username uuid value"
-)
-USUAL: Final = frozenset(_USUAL.split())
-"""Usual names of columns.  A row or an object that has one has names, not data."""
 _ROW: Final = compiled(
     rb"""[\w"][^\r\n,;\t]*+(?:([,;\t])[\w"][^\r\n,;\t]*+)(?:\1[\w"][^\r\n,;\t]*+)*+\r?"""
 )
@@ -159,28 +152,24 @@ _ARRAY = Kind("a JSON array", "-f json -k FIELD")
 _OBJECT = Kind("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
 
 
-_TABLES: Final = {
-    b",": Kind("a table with a header", "-f csv -k NAME"),
-    b";": Kind("a table with a header", "-f csv --delimiter ';' -k NAME"),
-    b"\t": Kind("a table with a header", "-f tsv -k NAME"),
-}
-"""By their delimiters."""
+_TABLES: Final = {b",": "-f csv", b";": "-f csv --delimiter ';'", b"\t": "-f tsv"}
+"""Options for tables, by their delimiters."""
 
 
-def refuse_suffix(source: Source) -> None:
-    """Raise InputError if the name of a source is that of a kind of file which no format reads."""
-    if refused := REFUSED.get(_suffix(source.name)):
-        raise refused.error(source)
+def refuse_suffix(path: str) -> None:
+    """Raise InputError if a name is that of a kind of file which no format reads."""
+    if (refused := REFUSED.get(_suffix(path))) and not _suggested(path):
+        raise refused.error(path)
 
 
 def refuse_records(source: Source, first: bytes) -> None:
     """Raise InputError if a first line is JSON or a header: as text its names would be drawn."""
     if match := _JSON.match(first, 0, 4096):
-        raise (_ARRAY if match["array"] else _OBJECT).error(source)
+        raise (_ARRAY if match["array"] else _OBJECT).error(source.name)
     if match := _ROW.fullmatch(first, 0, 4096):
         cells = {cell.strip(b'" ').lower() for cell in match[0].rstrip().split(match[1])}
         if cells & {name.encode() for name in USUAL}:
-            raise _TABLES[match[1]].error(source)
+            raise Kind("a table with a header", f"{_TABLES[match[1]]} -k NAME").error(source.name)
 
 
 def refuse_document(source: Source, first: bytes) -> None:
@@ -189,7 +178,7 @@ def refuse_document(source: Source, first: bytes) -> None:
     markup = first[:256].lstrip().lower()
     for start, kind in _BEGINNINGS:
         if (markup if start[:1] == b"<" else first).startswith(start):
-            raise kind.error(source)
+            raise kind.error(source.name)
 
 
 def binary(source: Source, line: int) -> InputError:

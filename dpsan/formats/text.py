@@ -14,7 +14,7 @@ from io import BytesIO
 from itertools import count, repeat
 from typing import ClassVar, Final, TypeAlias
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Reject, Unchanged
 from dpsan.formats.registry import binary, refuse_document, refuse_records, refuse_suffix
@@ -172,8 +172,7 @@ def text_encoding(name: str) -> str:
         raise UsageError(f"unknown encoding '{name}'", "such as utf-8, latin-1 or cp1252") from None
     if encoding == "utf-8-sig":
         return "utf-8"  # a byte order mark is kept anyway
-    if newline != b"\n":  # UTF-16, UTF-32
-        raise UsageError(f"encoding '{name}' is not supported", "convert the file to UTF-8")
+    refuse(newline != b"\n", f"encoding '{name}' is not supported", "convert the file to UTF-8")
     return encoding
 
 
@@ -201,7 +200,7 @@ class TextFormat(Format):
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Record | None]:
         if not options.force_text:
-            refuse_suffix(source)
+            refuse_suffix(source.name)
         if options.fields:
             hint = "--format jsonl, csv, tsv or parquet has"
             raise InputError(source.name, "text has no fields", hint)

@@ -81,11 +81,6 @@ class Mechanism(ABC):
         return cls.family == "table"
 
     @classmethod
-    def unit_label(cls) -> str:
-        """Return the unit of epsilon in words."""
-        return "nats" if cls.is_ldp() else "per unit of distance"
-
-    @classmethod
     def parameters(cls) -> dict[str, Parameter]:
         """Return the parameters besides epsilon, in order."""
         return {

@@ -17,6 +17,8 @@ from dpsan.only.slots import Pool, Slots, Units, unit_of
 from dpsan.only.view import LOWER
 
 _EMAIL: Final[Pool] = ("email", "", ())
+INITIAL: Final = "initial"
+"""Group of initials."""
 _HOST: Final = "@example"
 _OTHER_HOST: Final = "@mail{}.example"
 """Host of an address whose local part another address of the unit has too."""
@@ -50,16 +52,34 @@ def _written(slots: Slots, name: int, plans: Plans) -> str:
     return str(table[slots.number[name]]).lower()
 
 
-def _initial(slots: Slots, decision: Decision, name: int, plans: Plans, letter: str) -> str:
-    """Return the first letter of the given name before a name, or its initial, where its text has
-    one, else the letter: whether the hidden initial was that of the hidden name decides nothing.
+class _People:
+    """Pairs of names that stand side by side in a block, and so are of one person.
+
+    Whether a hidden letter, or a hidden piece of an address, was that of the hidden name decides
+    nothing.
     """
-    row = int(slots.row[name])
-    given = int(slots.of_row[row - 1])
-    beside = row > 0 and decision.at[row - 1] == decision.at[row] - 1
-    if beside and slots.plans[slots.pool[given]].pool[0] in GIVEN | {"initial"}:
-        return _written(slots, given, plans)[0]
-    return letter
+
+    def __init__(self, slots: Slots, decision: Decision, plans: Plans) -> None:
+        self._slots, self._plans = slots, plans
+        groups = [plan.pool[0] for plan in slots.plans]
+        given = np.array([group in GIVEN | {INITIAL} for group in groups])[slots.pool]
+        surname = np.array([group == "surname" for group in groups])[slots.pool]
+        slot, beside = slots.of_row, decision.at[1:] == decision.at[:-1] + 1
+        beside &= given[slot[:-1]] & surname[slot[1:]]
+        first, last = slot[:-1][beside].tolist(), slot[1:][beside].tolist()
+        pairs = [*zip(first, last, strict=True)][::-1]
+        self.surname = {at: name for at, name in pairs if groups[slots.pool[at]] != INITIAL}
+        """The surname behind each given name, where they first stand so."""
+        self._before = {last: first for first, last in pairs}
+
+    def letter(self, name: int, drawn: str, *, ahead: bool) -> str:
+        """Return the letter before or behind a name in an address: that of the given name before
+        it, or of the surname behind it, else the one that was drawn.
+        """
+        other = self._before.get(name, -1)
+        if not ahead:
+            other = self.surname.get(name, other)
+        return _written(self._slots, other, self._plans)[0] if other >= 0 else drawn
 
 
 def write_addresses(
@@ -90,13 +110,23 @@ def write_addresses(
         if NAME not in text:
             used[unit].add(text)
     addressed = np.array([NAME in plan.pool[2] for plan in slots.plans])[slots.pool[new]]
+    if not addressed.any():
+        return
+    people = _People(slots, decision, plans)
     for at in new[addressed].tolist():
         unit, text = int(slots.unit[at]), slots.texts[slots.number[at]]
         parts = [*chain.from_iterable(decision.locals[int(slots.row[at])])]
-        names = [part if part >= 0 else ~part for part in parts if not isinstance(part, str)]
-        for name in (slot_of[unit, key] for key in names):
-            if parts[0] == SMALL and text[1:].lstrip("._-").startswith(NAME):
-                text = _initial(slots, decision, name, plans, text[0]) + text[1:]
+        keys = [part for part in parts if not isinstance(part, str)]
+        names = [slot_of[unit, key if key >= 0 else ~key] for key in keys]
+        if parts[0] == SMALL and text[1:].lstrip("._-").startswith(NAME):
+            text = people.letter(names[0], text[0], ahead=True) + text[1:]
+        elif parts[-1] == SMALL and names:
+            end = (text + "@").index("@", 1) - 1
+            head, letter = text[:end], text[end]
+            if head.rstrip("._-").endswith(NAME):
+                letter = people.letter(names[-1], letter, ahead=False)
+            text = head + letter + text[end + 1 :]
+        for name in names:
             text = text.replace(NAME, _written(slots, name, plans), 1)
         host, number = _HOST, 2
         while text in used[unit]:

@@ -46,8 +46,7 @@ SORTS: Final = {
     **dict.fromkeys(("year", "dateyear"), 1),
     **dict.fromkeys(LABELS, DAYS),
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
-    "number": 3,
-    "clock": 4,
+    **dict.fromkeys(("number", "clock"), 3),
     "ordinal": 5,
     **dict.fromkeys(("month", "month?", "month3", "month3?", "month_de", "month_fr"), 6),
     **dict.fromkeys(("day", "day3", "day3?", "day_de"), 7),
@@ -70,6 +69,8 @@ NO_HOUR, HALF_DAY = "zh"
 """Marks of an hour that is 0, and of one before am or pm; other hours have marks of dates."""
 QUARTERS, FIVES, ANY = "qfx"
 """Marks of minutes that are a multiple of fifteen, of five, and of all others."""
+_OFFSET: Final = re.compile(r"(?:^T[\d:.,]+|:\d\d:\d\d(?:[.,]\d+)?)([+\u2212-]\d\d:?\d\d)$")
+"""The offset of a zone: behind T or seconds it is no end of a range of times."""
 _CLOCK: Final = re.compile(r"(\D{0,2})(\d{1,2})(?:[:.h](\d\d)(?!\d))?([:.]\d\d)?")
 _LIMIT: Final = 10_000
 _DIGITS: Final = 4
@@ -96,14 +97,17 @@ def date_parts(kind: str, text: str) -> list[tuple[int, int, str, str]]:
 
 def clock_form(text: str) -> str:
     """Return the form of a time: how its hour is written, the six hours of the day in which it
-    lies, whether its minutes are a multiple of five, and its marks, one for the hour.
+    lies, whether its minutes are a multiple of five, and its marks, one for the hour. The offset of
+    a zone (+05:30) stays.
     """
+    offset = (_OFFSET.search(text) or ["", ""])[1]
+    text = text.removesuffix(offset)
     match = _CLOCK.match(text)
     if match is None:
-        return PADDED + "0" + ANY + re.sub(r"\d", DIGIT, text)
+        return PADDED + "0" + ANY + re.sub(r"\d", DIGIT, text) + offset
     before, hour, minutes, seconds = match.groups()
     half = re.search("[apAP]", text)
-    rest = re.sub(r"\d", DIGIT, text[match.end(2) :])
+    rest = re.sub(r"\d", DIGIT, text[match.end(2) :]) + offset
     if int(hour) == 0 and not half:  # as a duration has it
         return NO_HOUR + "0" + _minutes(minutes, seconds) + before + hour + rest
     number = int(hour) % 12 + 12 * (half[0] in "pP") if half else int(hour) % 24
@@ -198,8 +202,7 @@ def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
         day_first: of a day and month, see :func:`moment`.
     """
     of_year, number = day_of_year(day, month, day_first=day_first)
-    whole = int(re.sub(r"\D", "", year) or NOW)
-    whole += (whole < 100) * (2000 if 2000 + whole <= NOW else 1900)
+    whole = full_year(int(re.sub(r"\D", "", year) or NOW))
     return int(date(whole, of_year, 1).weekday() + number - 1) % 7
 
 
@@ -207,6 +210,11 @@ def day_of_year(day: str, month: str, *, day_first: bool) -> tuple[int, int]:
     """Return month and day of a date in parts, see :func:`weekday_of`."""
     first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
     return (first, second) if second else (moment(month, day_first=False) + 1, first)
+
+
+def full_year(year: int) -> int:
+    """Return a year that may have two digits with four."""
+    return year + (year < 100) * (2000 if 2000 + year <= NOW else 1900)
 
 
 def _afternoon(text: str, hour: int) -> int:
@@ -244,6 +252,11 @@ def earlier(
     day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
     rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
     values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
+    of_years = sort[at] == SORTS["year"]
+    values = [
+        full_year(value // _LIMIT**3) if of_year else value
+        for value, of_year in zip(values, of_years.tolist(), strict=True)
+    ]
     result = np.zeros(len(sort), np.int32)
     result[at] = ranks(text[at] * np.int64(16) + sort[at], np.array(values, np.int64))
     return result

@@ -55,6 +55,13 @@ AGED: Final = frozenset(("age", "childage", VALUE))
 """Groups of numbers of years of which the first year follows."""
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
+ONE_SORT: Final = (
+    ("month3", "month"),
+    ("day3", "day"),
+    ("workday3", "workday"),
+    ("dotclock", "clock"),
+)
+"""Groups that are in one order with another one."""
 PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
 HANDLE, LOGIN = "handle", "login"
@@ -168,8 +175,8 @@ def decide(
                 local[int(row[token])] = read
     key_of_row = first[key[at]]
     order, of_sort = np.zeros(len(at), np.int32), group[at]
-    for short, whole in (("month3", "month"), ("day3", "day"), ("workday3", "workday")):
-        of_sort = np.where(of_sort == rules.group(short), rules.group(whole), of_sort)
+    for form_of, sort in ONE_SORT:
+        of_sort = np.where(of_sort == rules.group(form_of), rules.group(sort), of_sort)
     of_sort = np.where(among(of_sort, rules.codes(DOSED)), rules.group("dose"), of_sort)
     for groups, of_form in ((ASCENDING | DOSED, 0), (ORDERED, form[at] + 1)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
@@ -202,7 +209,8 @@ def _leaders(
 ) -> NDArray[np.int64]:
     """Return the row of the country of a nation, or of the city before a country; -1: none."""
     out = np.full(len(at), -1, np.int64)
-    nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], [CITY]))
+    cities = [name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_"]
+    nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], cities))
     rows = (group[at] == country).nonzero()[0]
     if not len(rows):
         return out
@@ -221,24 +229,24 @@ def _sums(
 ) -> tuple[Sum, ...]:
     """Return by their rows the sums of which all numbers are replaced, each by any of its form."""
     free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
-    out, years, aged = [], rules.group("year"), {*rules.codes(AGED)}
+    out, year, aged = [], rules.group("year"), rules.codes(AGED)
     for kind, whole, parts in view.sums:
         codes = {int(group[part]) for part in parts}
         if int(group[whole]) in free and codes <= (dated if kind == SPAN else free):
-            birth = kind == SPAN and codes == {years} and int(group[whole]) in aged
-            out.append(
-                Sum(BIRTH if birth else kind, int(row[whole]), tuple(row[[*parts]].tolist()))
-            )
+            of_birth = kind == SPAN and codes == {year} and int(group[whole]) in aged
+            rows = tuple(row[[*parts]].tolist())
+            out.append(Sum(BIRTH if of_birth else kind, int(row[whole]), rows))
     return tuple(out)
 
 
 def _weekdays(
     view: View, rules: Rules, group: NDArray[np.int16], row: NDArray[np.int64]
 ) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of the weekdays that stand before a date, with those of the date.
+    """Return the rows of the weekdays before a date, or behind it, with those of the date.
 
     A date without a month has the first one of its text, one without a year the next one there, the
-    one just before it, or the first one of the unit.
+    one just before it, the first one of its text in the class of the latest so far, or the first
+    one of the unit.
     """
     at = among(group, rules.codes(WEEKDAYS)).nonzero()[0]
     if not len(at):
@@ -248,23 +256,35 @@ def _weekdays(
         part_of[rules.codes(names)] = part
     function = view.labels.index("func")
     ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
-    at = at[part_of[group.take(ahead, mode="clip")] > 0]
+    before = part_of[group.take(ahead, mode="clip")] > 0
+    last = (part_of[group[at - 1]] > 0) & among(view.gap[at], [GAP["open"], GAP["comma"]])
+    steps = np.where(before, 1, -1)[before | last].tolist()  # 21.11.2025 (Friday)
+    at = at[before | last]
     dated = part_of.take(group).nonzero()[0]
     dated = dated[np.isin(view.unit[dated], view.unit[at])]
     of = dict(zip(dated.tolist(), part_of[group[dated]].tolist(), strict=True))
     first = {(int(view.text[near]), part): int(row[near]) for near, part in reversed(of.items())}
     years = [near for near, part in of.items() if part > 2]
     first_year = {int(view.unit[near]): int(row[near]) for near in reversed(years)}
+    classes = {near: view.forms[view.form[near]][:1] for near in years if view.form[near] >= 0}
+    years = [*classes]
+    first_of = {(int(view.text[near]), classes[near]): near for near in reversed(years)}
+    latest: dict[int, int] = {}
+    for last_one, near in zip([-1, *years], years, strict=False):
+        far = latest.get(last_one, near)
+        later = view.text[far] != view.text[near] or view.order[far] <= view.order[near]
+        latest[near] = near if later else far  # no year of birth
     out = []
-    for token in at.tolist():
+    for step, token in zip(steps, at.tolist(), strict=True):
         text, open_parts = int(view.text[token]), {1, 2, 3}
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
-        year = [
-            int(row[near]) for near in pair if view.text[near] == text and abs(token - near) < NEAR
-        ]
+        year = [near for near in pair if view.text[near] == text and abs(token - near) < NEAR]
+        if behind and view.text[pair[-1]] == text:
+            year.append(first_of[text, classes[latest[pair[-1]]]])
+        year = [int(row[near]) for near in year]
         date = [-1, first.get((text, 2), -1), *year, first_year.get(int(view.unit[token]), -1)][:3]
-        for near in range(token + 1, token + 6):
+        for near in range(token + step, token + 6 * step, step):
             part = of.get(near, 0)
             if part in open_parts:
                 date[part - 1] = int(row[near])

@@ -8,7 +8,7 @@ a string by its mixed radix.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
@@ -38,7 +38,9 @@ from dpsan.only.slots import (
     unit_number,
     unit_of,
 )
+from dpsan.only.sums import AFTER
 from dpsan.only.templates import finished, string
+from dpsan.only.times import keep_times
 from dpsan.only.view import LOWER, UPPER, Ints
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
@@ -57,6 +59,8 @@ class Outputs(NamedTuple):
     """New replacements that another word of their unit has too."""
 
 
+ONE_DATE: Final = frozenset(("daymonth", "year"))
+"""Groups of which equal dates of a text stay equal in all forms."""
 _NATIONS: Final = {"nat": "nation", "natlang": "nation", "natpl": "nationpl"}
 """Lists in which a word for a nation has the number of its country."""
 Source = Callable[[Slots, NDArray[np.intp]], Streams]
@@ -85,10 +89,17 @@ class Draws:
         self.plans, self.together, self._pieces = plans, together, pieces
         self._doses = doses
         countries = {country: at for at, country in enumerate(plans.words[COUNTRY])}
-        homelands = plans.words["homeland"]
-        self._chance = max(max(Counter(homelands).values()) / len(homelands), 1 / len(countries))
-        """That a country stays as it is whose city or nation stands in the text."""
-        self._homeland = [countries.get(country, -1) for country in homelands]
+        self._homelands = {
+            CITY + name.removeprefix("homeland"): [countries.get(country, -1) for country in homes]
+            for name, homes in plans.words.items()
+            if name.startswith("homeland")
+        }
+        """By group of cities the number of the country of each; -1: none."""
+        self._chances = {
+            group: max(*map(homes.count, range(len(countries)))) / len(homes)
+            for group, homes in self._homelands.items()
+        }
+        """That a country stays as it is whose city stands in the text, by the group of the city."""
 
     def outputs(
         self,
@@ -136,9 +147,12 @@ class Draws:
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)
                 keep_order(slots, new, decision.order[slots.row])
+                keep_times(slots, new, decision.order[slots.row])
+                tables = [*self.plans.words.values()]
+                settle(slots, [row for row in decision.sums if row.kind == AFTER], tables)
                 name_days(slots, decision.weekdays, self.plans.words)
-                settle(slots, decision.sums, [*self.plans.words.values()])
-                fit_births(slots, decision, [*self.plans.words.values()])
+                settle(slots, [row for row in decision.sums if row.kind != AFTER], tables)
+                fit_births(slots, decision, tables)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:
@@ -158,7 +172,7 @@ class Draws:
                 article = article.upper() if loud else article.capitalize()
             articles.append(article)
         share = float(slots.chance.take(slots.of_row).sum())
-        plans = [slots.plans[at] for at in np.unique(slots.pool[new]).tolist()]
+        plans = map(slots.plans.__getitem__, {*slots.pool[new].tolist()})
         forms = [plan.sizes[0] for plan in plans if plan.table < 0 and plan.chance]
         return Outputs(tokens, articles, share, min(forms, default=0), reused)
 
@@ -236,7 +250,8 @@ class Draws:
         groups = [plan.pool[0] for plan in slots.plans]
         country = np.array([group == COUNTRY for group in groups])[slots.pool]
         if self.plans.injective and self.together:
-            leading = np.array([group in (CITY, COUNTRY) for group in groups])[slots.pool]
+            cities = np.array([group in self._homelands for group in groups])[slots.pool]
+            leading = cities | country
             leading &= slots.table >= 0  # the list may have a word of a unit no more
             led = (slots.new & (leader >= 0)).nonzero()[0]
             at = leading.nonzero()[0] if len(led) else led
@@ -244,8 +259,12 @@ class Draws:
             leads = dict(zip(zip(*columns, strict=True), at.tolist(), strict=True))
             columns = slots.unit[led].tolist(), (~country[led]).tolist(), leader[led].tolist()
             slots.lead[led] = [leads.get(place, -1) for place in zip(*columns, strict=True)]
-            slots.chance[led] = self._chance
             slots.own[led] &= country[led]
+            led = led[slots.lead[led] >= 0]
+            chances = np.array([self._chances.get(group, 0.0) for group in groups])[slots.pool]
+            for _ in range(2):  # countries, and nations that follow these
+                of_leader = np.where(cities, chances, slots.chance)
+                slots.chance[led] = np.maximum(slots.chance, of_leader)[slots.lead[led]]
         lone = slots.lead < 0
         return np.where(country, 1 + lone, 3 * ~lone).astype(np.int8)
 
@@ -285,12 +304,20 @@ class Draws:
             cast(Walk, permutations[at]).begin(number[at])
             number[at] = 0
         months: dict[int, str] = {}
+        dates: dict[tuple[Pool, int, int], int] = {}
         for at in sorted(permutations, key=turns.__getitem__):
             permutation, group = permutations[at], slots.plans[slots.pool[at]].pool[0]
             words = self.plans.words[group] if group in ("month", "month3") else ()
-            wanted = self._homeland[number[lead[at]]] if lead[at] >= 0 else -1
+            leader, lists = lead[at], self.plans.lists
+            homes = self._homelands.get(lists[slots.table[leader]]) if leader >= 0 else None
+            wanted = homes[number[leader]] if homes else -1
             same = [place for place, word in enumerate(words) if word[:3] == months.get(turns[at])]
-            number[at] = same[0] if same else permutation.take(number[at], wanted)
+            date = slots.plans[slots.pool[at]].home, permutation.size, turns[at]
+            if group in ONE_DATE and date in dates:
+                number[at] = dates[date]  # 2025-01-22 is 22/01/2025, and '25 is 2025
+            else:
+                number[at] = same[0] if same else permutation.take(number[at], wanted)
+            dates[date] = number[at]
             slots.taken[at] = number[at]
             if words:
                 months[turns[at]] = words[number[at]][:3]  # Oct is October

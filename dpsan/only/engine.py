@@ -37,7 +37,9 @@ class Match:
         self._groups = 0
         """Groups of which a token is drawn, or was, as bits."""
         self._related: dict[str, Flags] = {}
-        self.state = relations.State(view, self.group, rules.codes, self._context, rules.apart)
+        self.state = relations.State(
+            view, self.group, rules.codes, self._context, rules.apart, rules.shown
+        )
 
     def _context(self, name: str) -> NDArray[np.intp]:
         places = [self._found.begins([test]) for test in self.rules.contexts[name]]
@@ -47,6 +49,9 @@ class Match:
         """Return whether a relation holds at some tokens."""
         if name in relations.MOVING:
             return relations.MOVING[name](self.state, at)
+        if name in self.rules.countries:
+            number = [*self.rules.countries].index(name) + 1
+            return np.asarray(self.state.country.take(at) == number)
         if name not in self._related:
             self._related[name] = relations.FIXED[name](self.state)
         return self._related[name].take(at)

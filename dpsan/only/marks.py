@@ -17,6 +17,8 @@ HALVES, FEW_MANY, WARM = "\x13\x14", "\x15\x16", "\x17\x18"
 a temperature of people, from 36 or 38 on."""
 SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
 """First two digits of numbers of two or three digits, by the mark of the first in a form."""
+NEXT: Final = "n"
+"""A digit of a second year that is the next one: 2025-26."""
 SIZED: Final = frozenset(
     ("int", "number", "percent", "quantity", "age", "money", "dotclock", "near")
 )
@@ -60,6 +62,7 @@ RANGES: Final[dict[str, list[Range]]] = {
     "noonish": [(11, 12, 0)],
     "saturation": [(91, 99, 0)],
     "coma": [(13, 15, 0)],
+    "weeks": [(10, 41, 0)],
     "weekday": [(0, 6, 0)],
     "gestation": [(30, 40, 0)],
     "ounces": [(1, 15, 0)],

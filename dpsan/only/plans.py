@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from dpsan.only.decision import LOGIN, MEDICINE, NAMES
+from dpsan.only.decision import CITY, LOGIN, MEDICINE, NAMES
 from dpsan.only.permutations import ASCENDING, Permutation, permutation_of
 from dpsan.only.slots import Plan, Pool, Unit, Word
 from dpsan.only.templates import Piece, local_part, radices, template
@@ -27,7 +27,8 @@ NAMED: Final[Pool] = ("", "", ())
 """Home of names: each has the pool of its first token."""
 NOUNS: Final = frozenset(("thing", "nonce"))
 """Groups of words that may be names and do not look like them."""
-_MEDICINES: Final[Pool] = (MEDICINE, "", ())
+_KINDS: Final = (MEDICINE, CITY, "phone")
+"""Beginnings of groups that share the replacement of a word within a unit."""
 
 
 class Plans:
@@ -59,7 +60,7 @@ class Plans:
         # A string of a unit stays what it is where other texts tell more of its form.
         home = (group, "", ()) if self.injective else pool
         home = NAMED if group in NAMES | NOUNS else home
-        home = _MEDICINES if group.startswith(MEDICINE) else home
+        home = next(((kind, "", ()) for kind in _KINDS if group.startswith(kind)), home)
         chance = 0.0 if group in ADDRESSES else 1 / sizes[0]
         if group == LOGIN:  # its host is none: it stays where its names do
             chance = max(1 / len(of_name) for name, of_name in self.words.items() if name in NAMES)

@@ -5,7 +5,8 @@ A relation reads the arrays of the view and what is drawn so far, never a text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,10 +14,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only.marks import DIGIT, FIVE, NIL, SIZES, ZERO
 from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
+DIGITS: Final = re.compile(f"[{DIGIT}{ZERO}{NIL}{''.join(SIZES)}]")
+_DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
+_DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
+"""Forms of times with a dot: clocks, and numbers that may be times."""
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -40,12 +46,13 @@ class State:
     """Returns the words of a kind: ``legal`` (forms of companies), ``clinical``, ``foreign``."""
     apart: Sequence[str]
     """Groups of words that stand beside no name: their capitals are those of titles."""
+    countries: Mapping[str, re.Pattern[str]]
+    """Forms that show a country, with # for a digit; words of its name do too."""
 
     @cached_property
     def word(self) -> Flags:
         """Tokens that are words."""
-        words: Flags = (self.view.form < 0) & ~self.view.edge
-        return words
+        return np.asarray((self.view.form < 0) & ~self.view.edge)
 
     @cached_property
     def capital(self) -> Flags:
@@ -88,6 +95,23 @@ class State:
         previous = behind(member & ~self.view.possessive)
         return np.cumsum(member & ~(previous & joined), dtype=np.int32) * member
 
+    @cached_property
+    def country(self) -> NDArray[np.intp]:
+        """The country that the unit of each token shows first by what passes, 0: none."""
+        view, forms = self.view, [DIGITS.sub("#", form) for form in self.view.forms]
+        numbers = [*enumerate(self.countries.items(), 1)]
+        of_form = [
+            next((number for number, (_, signs) in numbers if signs.fullmatch(form)), 0)
+            for form in forms
+        ]
+        shown = np.array([*of_form, 0]).take(view.form)  # words have the form -1
+        for number, (name, _) in numbers:
+            shown[self.words(name)] = number
+        at, of_unit = shown.nonzero()[0][::-1], np.zeros_like(shown)
+        of_unit[view.unit[at]] = shown[at]  # the first is written last
+        out: NDArray[np.intp] = of_unit.take(view.unit)
+        return out
+
     def drawn(self, names: Iterable[str] = (), *, others: bool = False) -> NDArray[np.intp]:
         """Return the tokens that some groups have drawn, or all others."""
         at = (self.group > 1).nonzero()[0]
@@ -112,6 +136,10 @@ class Groups:
     def having(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return how many of some tokens each group has."""
         return np.bincount(self._of.take(places), minlength=len(self._first))
+
+    def of(self, at: NDArray[np.intp]) -> NDArray[np.integer]:
+        """Return the groups of some tokens."""
+        return np.asarray(self._of[at])
 
     def tokens(self, groups: Flags) -> Flags:
         """Return what is said of each group for each of its tokens."""
@@ -144,14 +172,12 @@ def sentence_start(state: State) -> Flags:
     dot = among(view.gap, [G["stop"], G["dot"]])
     listed = among(view.label, [view.labels.index(name) for name in ("int1", "int2", "bit")])
     listed = behind(line_start(state) & listed) & (view.gap == G["other"])  # 3) New member
-    starts: Flags = start | (dot & ~short) | listed
-    return starts
+    return np.asarray(start | (dot & ~short) | listed)
 
 
 def line_start(state: State) -> Flags:
     """First tokens of lines."""
-    starts: Flags = (state.view.gap == G["line"]) | state.opening
-    return starts
+    return np.asarray((state.view.gap == G["line"]) | state.opening)
 
 
 def any_in_run(run: Ints, places: NDArray[np.intp], at: NDArray[np.intp]) -> Flags:
@@ -179,16 +205,6 @@ def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flag
     return hit.take(state.view.equal.take(at)) & state.capital.take(at)
 
 
-def name_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
-    """Words with a capital that are drawn as a name at another place of the unit."""
-    return elsewhere(state, NAMES, at)
-
-
-def place_elsewhere(state: State, at: NDArray[np.intp]) -> Flags:
-    """Words with a capital that are drawn as a city of the world at another place of the unit."""
-    return elsewhere(state, ["city"], at)
-
-
 def clinical(state: State) -> Flags:
     """Units with four words of health or more, at least one of fifty."""
     count = state.unit.having(state.words("clinical"))
@@ -209,6 +225,8 @@ def foreign(state: State) -> Flags:
     places, english = state.words("foreign"), state.view.label == state.view.labels.index("func")
     count = state.unit.having(places)
     units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
+    if not units.any():
+        return units
     sentence = Groups(np.cumsum(sentence_start(state) | state.view.edge))
     return units & sentence.tokens(sentence.having(places) >= sentence.counts(english))
 
@@ -223,18 +241,27 @@ def about(subject: str, *others: str) -> Callable[[State], Flags]:
     return related
 
 
+def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
+    """Numbers that may be times with a dot, in texts where others are: 8.05 beside 7.25am."""
+    view = state.view
+    dotted = np.array([_DOTTED.search(form) is not None for form in view.forms] + [False])
+    forms = np.array([_DOT_CLOCK.fullmatch(form) is not None for form in view.forms] + [False])
+    clocks = (view.label == view.labels.index("clock")) & dotted[view.form]
+    times = np.append(state.drawn(["dotclock"]), clocks.nonzero()[0])
+    return forms[view.form[at]] & (state.text.having(times) > 0).take(state.text.of(at))
+
+
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
     mark = line_start(state) & (view.label == view.labels.index("letter"))
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal.compress(mark), minlength=len(mark))
-    marks: Flags = mark & (count > 1).take(view.equal)
-    return marks
+    return np.asarray(mark & (count > 1).take(view.equal))
 
 
 _SUBJECTS: Final = (
-    "inr immune bile belly pus stomach chest psych pregnant germ nerve park urine lax fits"
+    "vital inr immune bile belly pus stomach chest psych pregnant germ nerve park urine lax fits"
 )
 """Subjects that a text may be about, with the name of their context."""
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {
@@ -259,7 +286,9 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "inrun": beside_drawn,
     "byname": beside_name,
-    "again": name_elsewhere,
-    "placed": place_elsewhere,
+    "again": lambda state, at: elsewhere(state, NAMES, at),
+    "placed": lambda state, at: elsewhere(state, ["city"], at),
+    "shire": lambda state, at: elsewhere(state, ["city_co"], at),
+    "dottime": dotted_time,
 }
 """Relations that read what is drawn: of some tokens."""

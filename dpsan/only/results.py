@@ -7,27 +7,23 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
+from dpsan.only.dates import full_year
+from dpsan.only.numerals import DAY, PLACES, RUN, TIME, WHOLE, minute, read
 from dpsan.only.sums import (
+    AFTER,
     BELOW,
-    DAY,
     DROP,
     GROWTH,
     HOURS,
     INSIDE,
     MINUTES,
     NET,
-    PLACES,
     PRODUCT,
     RANGE,
     RATIO,
     REST,
-    RUN,
     SPAN,
     STEP,
-    TIME,
-    WHOLE,
-    minute,
-    read,
 )  # fmt: skip
 
 THOUSANDS: Final = re.compile(r"\d([.,])(?:(\d\d)\1)?\d{3}(?!\d)")
@@ -53,6 +49,8 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         long = (times[0] - times[1]) % DAY * WHOLE
         written = _number(text, long // (60 if kind == HOURS else 1), [])
         return written if re.search("[1-9]", written) else text
+    if kind == AFTER:
+        return str(full_year(int(parts[0])) + 1)[-len(text) :] if parts[0].isdigit() else text
     values = [read(part)[0] for part in parts]
     drawn, value, last = read(text)[0], sum(values), values[-1]
     if kind == PRODUCT:

@@ -147,6 +147,10 @@ class Rules:
         self._words = {row[1]: row[2].split() for row in rows if row[0] == "words"}
         self.triggers = sorted(set(chain.from_iterable(self._words.values())))
         """Words that rules may know by name; the code of each is its position plus 1."""
+        self.countries = {row[1]: re.compile(row[3]) for row in rows if row[0] == "country"}
+        """Forms of strings that show a country."""
+        self.shown = self.countries
+        """Countries that decide: all or none."""
         self.groups = ["undecided", "pass"]
         self._codes = {name: code for code, name in enumerate(self.groups)}
         self.terms: dict[str, Term] = {}
@@ -159,9 +163,9 @@ class Rules:
             if row[0] == "rule"
         ]
         self.contexts = {
-            row[1]: [self._test([self._term(atom)]) for atom in row[2].split("|")]
+            row[1]: [self._test(self._element(atom)) for atom in row[2].split("|")]
             for row in rows
-            if row[0] == "context"
+            if row[0] in ("context", "country")
         }
         """Numbers of the tests of which relations read any, by their names."""
         self.types = [
@@ -362,7 +366,7 @@ class Rules:
             return "group", [self.group(group) for group in groups]
         if name in self._words:
             return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
-        if name in relations.FIXED or name in relations.MOVING:
+        if name in relations.FIXED or name in relations.MOVING or name in self.countries:
             return "relation", []
         first = (label * PATTERNS for label in self.label_codes(name))
         return "kind", [code + caps for code in first for caps in range(PATTERNS)]

@@ -12,12 +12,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.dates import day_of_year, moment, weekday_of
+from dpsan.only.dates import day_of_year, full_year, moment, weekday_of
 from dpsan.only.decision import MONTHS, VALUE, Decision
 from dpsan.only.marks import DAY_FIRST
+from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, VALUE_ROOM, Calendar, Permutation
 from dpsan.only.results import follow
-from dpsan.only.sums import BIRTH, CLOCK, FEW, RESULTS, STEP, TOTAL, Sum, minute
+from dpsan.only.sums import BIRTH, CLOCK, FEW, RESULTS, STEP, TOTAL, Sum
 from dpsan.only.templates import Piece
 
 WIDEST_TIME: Final = 5
@@ -216,13 +217,13 @@ def fit_births(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]])
         decision: of which the sums and dates are.
         lists: of words.
     """
-    for _, whole, (last, first) in (each for each in decision.sums if each.kind == BIRTH):
+    for _, whole, (last, first) in (row for row in decision.sums if row.kind == BIRTH):
         birth = int(slots.of_row[first])
         if slots.new[birth] and slots.table[birth] < 0:
-            age, year = slots.words(slots.of_row[[whole, last]].tolist(), lists)
+            age, year, drawn = slots.words([*slots.of_row[[whole, last, first]].tolist()], lists)
             now, day = (_day(slots, decision, row, lists) for row in (last, first))
-            born = int(year) - int(re.findall(r"\d+", age)[0]) - ((0, 0) < now < day)
-            slots.texts[slots.number[birth]] = str(born)
+            years = int(re.sub(r"\D", "", age) or 0) + ((0, 0) < now < day)
+            slots.texts[slots.number[birth]] = str(full_year(int(year)) - years)[-len(drawn) :]
             slots.chance[birth] = slots.chance[slots.of_row[whole]]
 
 

@@ -16,9 +16,16 @@ UNTYPED: Final = 1
 
 
 def marks(rules: Rules) -> dict[str, int]:
-    """Return the mark of each type of spans, by its names in small letters; 0 marks no token."""
-    types = enumerate(rules.types, UNTYPED + 1)
-    return {"": UNTYPED} | {name: mark for mark, row in types for name in row.names}
+    """Return the mark of each type of spans, by its names in small letters; 0 marks no token.
+
+    With = before it a type is told by the name of a column: it marks words of chosen classes.
+    """
+    out = {"": UNTYPED}
+    for mark, row in enumerate(rules.types, UNTYPED + 1):
+        chosen = rules.kept[rules.group(row.groups[0])]
+        out |= dict.fromkeys(row.names, mark)
+        out |= {f"={name}": mark if chosen else 0 for name in row.names}
+    return out
 
 
 def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArray[np.int16], Ints]:

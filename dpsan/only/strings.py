@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class, year_form
-from dpsan.only.marks import DIGIT, FIVE, HEX, LARGE_HEX, NIL, NOW, SIZES, ZERO
+from dpsan.only.marks import DIGIT, FIVE, HEX, LARGE_HEX, NEXT, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
 from dpsan.only.view import Ints
@@ -237,7 +237,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
         if 0 < int(end) - begin % 10 ** len(end) <= 60:
-            return kind, year_class(begin) + text[4] + DIGIT * len(end)
+            next_year = (begin + 1 - int(end)) % 10 ** len(end) == 0
+            return kind, year_class(begin) + text[4] + (NEXT if next_year else DIGIT) * len(end)
         return "number", digit_form(text)
     day_first = kind == "int" and text not in fixed and re.fullmatch(r"(1[3-9]|2\d|3[01])/\d", text)
     if kind == "pressure" or day_first or (kind == "int" and re.fullmatch(r"\d/\d\d", text)):

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple
+
+from dpsan.only.dates import full_year
+from dpsan.only.numerals import DAY, PLACES, WHOLE, minute, read
 
 TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
 """Kinds: the sum of the parts; that but for the last, which is taken away; their product; what per
 cent the first is of the second; the first and so many per cent more, or less; what is left of a
 hundred per cent; as long behind the first as the second is behind the third; the days or years from
 the second to the first, the hours, the minutes."""
-RANGE, BELOW, INSIDE, ABOVE, BIRTH = range(11, 16)
-"""Kinds: the end of a range; where a value lies beside a range; the years from one date to another
-of which the earlier one follows."""
-FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE))
+RANGE, BELOW, INSIDE, ABOVE, AFTER, BIRTH = range(11, 17)
+"""Kinds: the end of a range; where a value lies beside one; the next year; the age between two
+years, of which the earlier one follows."""
+FEW: Final = frozenset((RATIO, REST, SPAN, HOURS, MINUTES, BELOW, INSIDE, ABOVE, AFTER))
 """Kinds of which the results may be so few that one of them is likely."""
-_NUMERALS = "two three four five six seven eight nine ten eleven twelve"
-NUMERALS: Final = {word: value for value, word in enumerate(_NUMERALS.split(), 2)}
-"""Number words that may be factors."""
 WORDS: Final = frozenset(("n19", "n1019"))
 """Their labels."""
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
@@ -42,28 +41,21 @@ LABELS: Final = {
 days, years, times; and of months, beside which numbers are days."""
 DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
-_OPEN: Final = "int number money quantity age childage days2 minutes"
+_OPEN: Final = "int number money quantity age childage days2 minutes weeks months2 year"
 _COUNTS: Final = {*DATED, *WORDS}
 RESULTS: Final = frozenset((*_OPEN.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | WORDS | {"dose_hours", "near", "dotclock", "taxrate"}
+PARTS: Final = RESULTS | WORDS | {"dose_hours", "near", "dotclock", "taxrate", "fewer", "more"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
 _MOST: Final = 16
 """Numbers of a sum."""
-DAY: Final = 24 * 60
-RUN: Final = re.compile(r"\d(?:[\d.,]{0,14}\d)?")
-TIME: Final = re.compile(r"(\d{1,2})([:.h])(\d\d)(?!\d)()(?:.*?([apAP]))?")
 _SECONDS: Final = re.compile(r"\d{1,2}([:.])\d\d\1\d\d")
-_PENCE: Final = re.compile(r"\d{1,2}p")
-PLACES: Final = 2
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
 _LARGE: Final = 100_00
 """Hundredths of the smallest amount that is looked for far away."""
-WHOLE: Final = 100
-"""Hundredths of one, and of the whole."""
 
 
 class Sum(NamedTuple):
@@ -83,32 +75,6 @@ class Item(NamedTuple):
     unit: int
 
 
-@lru_cache(1 << 14)
-def read(text: str) -> tuple[int, int]:
-    """Return the hundredths of a number, and how many decimals it has; 0, 0: it is too fine."""
-    if text.lower() in NUMERALS:
-        return NUMERALS[text.lower()] * WHOLE, 0
-    match = RUN.search(text)
-    *groups, last = re.split("[.,]", match[0] if match else "0")
-    decimals = len(last) if groups else 0
-    if decimals > PLACES + 1 or (decimals > PLACES and groups == ["0"]):
-        return 0, 0
-    decimals = decimals if decimals <= PLACES else 0
-    if not groups and _PENCE.fullmatch(text):
-        return int(last), 0
-    return int("".join([*groups, last])) * 10 ** (PLACES - decimals), decimals
-
-
-def minute(text: str) -> int:
-    """Return the minute of the day of a time; -1: it has none."""
-    match = TIME.match(text)
-    if match is None:
-        return -1
-    hour, half = int(match[1]), (match[5] or "").lower()
-    hour = hour % 12 + 12 * (half == "p") if half else hour
-    return (hour * 60 + int(match[3])) % DAY
-
-
 def sums_of(
     rows: Sequence[tuple[int, str, str]],
     joined: Container[int],
@@ -122,15 +88,18 @@ def sums_of(
     Args:
         rows: token, label and text of its numbers and times.
         joined: tokens that a hyphen or dash joins to the one before.
-        wholes: tokens of which the one before is a part: 318 of 450.
+        wholes: tokens of which the number before is a part, or the least: 318 of 450, 6 to 8.
         lines: of each token its line.
     """
     sorts = {LABELS[label] for _, label, _ in rows}
+    if 3 in sorts:
+        yield from _years(rows)
     if not sorts.isdisjoint((2, 3)):
         yield from _spans([row for row in rows if row[1] in DATED])
     if LABELS[CLOCK] in sorts:
         yield from _steps([row for row in rows if row[1] == CLOCK or DATED.get(row[1]) == 0])
     if 1 not in sorts:
+        yield from _ranges(rows, joined, wholes)
         return
     before, left, equal = list[Item](), list[Item](), dict[int, Item]()
     columns = {found.whole: found for found in _columns(rows, lines)}
@@ -164,9 +133,8 @@ def sums_of(
             result = _total(item, left) or _counted(item, before) if value >= 10 * WHOLE else None
             if not result and before and before[-1].label == PERCENT:
                 result = _share(item, before, left)
-        if token in wholes and before and before[-1].value < value and not result:
-            yield Sum(RANGE, token, (before[-1].at,))
-        if token in joined and before and before[-1].value < value:
+        ends = token in joined or (token in wholes and not result)
+        if ends and before and before[-1].value < value:
             yield Sum(RANGE, token, (before[-1].at,))
         if token in joined and len(before) > 1 and before[-1].value < value:
             measured, low = before[-2:]
@@ -217,6 +185,28 @@ def _column(
             summed += number
             if count > 1 and summed == value:
                 yield count, tuple(part for part, _ in column[:count])
+
+
+def _years(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:
+    """Yield which years are next to each other."""
+    years: dict[int, int] = {}
+    for token, label, text in rows:
+        if DATED.get(label):
+            years.setdefault(full_year(int(text)), token)
+    for year in sorted(years):
+        if year + 1 in years:
+            yield Sum(AFTER, years[year + 1], (years[year],))
+
+
+def _ranges(
+    rows: Sequence[tuple[int, str, str]], joined: Container[int], wholes: Container[int]
+) -> Iterator[Sum]:
+    """Yield the ends of ranges of small numbers."""
+    numbers = [(token, int(text)) for token, label, text in rows if DATED.get(label) == 0]
+    for (start, least), (token, number) in pairwise(numbers):
+        ends = token in joined or token in wholes
+        if ends and token - start < 3 and least < number:
+            yield Sum(RANGE, token, (start,))
 
 
 def _spans(rows: Sequence[tuple[int, str, str]]) -> Iterator[Sum]:

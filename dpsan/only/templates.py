@@ -22,6 +22,7 @@ from dpsan.only.marks import (
     HEX,
     LARGE,
     LARGE_HEX,
+    NEXT,
     NIL,
     PADDED,
     RANGES,
@@ -97,7 +98,7 @@ _NATURAL: Final = frozenset(RANGES) - {"shortyear"}
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
 _MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07\x12]|[^\x01-\x07\x0e-\x10\x12]+")
 _COUNTRY: Final = re.compile(rf"\+({DIGIT}{{1,3}})(?=[ .(-])")
-_ZONE: Final = re.compile(f"(?<={DIGIT})([+\u2212-]){DIGIT}{{2}}(:?){DIGIT}{{2}}$")
+_ZONE: Final = re.compile(rf"(?<={DIGIT})([+\u2212-])[\d{DIGIT}]{{2}}(:?)[\d{DIGIT}]{{2}}$")
 _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT}g": [["1", "2"], "g"],
     f"{DIGIT}.{DIGIT}g": [["1.2", "1.5", "1.8", "2.4"], "g"],
@@ -120,16 +121,21 @@ def template(group: str, form: str, names: tuple[str, ...] = ()) -> list[Piece]:
         names: what stands for a mark of letters in e-mail addresses, handles and paths.
     """
     if group == "clock" and (zone := _ZONE.search(form)):
-        return [*template(group, form[: zone.start()]), zone[1], (0, 12, 2), f"{zone[2]}00"]
+        drawn: list[Piece] = [zone[1], (0, 12, 2), f"{zone[2]}00"]
+        offset = [zone[0]] if zone[0][1:].replace(":", "").isdigit() else drawn
+        return [*template(group, form[: zone.start()]), *offset]
     simple = _simple(group, form, names)
     if simple is not None:
         return simple
     if group == "clock":
         return _clock(form[0], int(form[1]), form[2], form[3:])
     ranges = list(RANGES.get(group, ()))
-    if group == "phone" and (country := _COUNTRY.match(form)):
-        rest = template("phone", form[len(country[0]) :])
-        return ["+", _CODES[f"country{len(country[1])}"], *rest]
+    if group.startswith("phone"):
+        own, group = group.removeprefix("phone"), "phone"
+        if country := _COUNTRY.match(form):
+            digits = len(country[1])
+            codes = [own] if len(own) == digits else _CODES[f"country{digits}"]
+            return ["+", codes, *template("phone", form[len(country[0]) :])]
     whole = group == "int" and form == DIGIT
     form = form.replace(NIL, "0")
     local = _LOCAL.fullmatch(form)
@@ -233,7 +239,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "iban":  # check digits of none are 00 or 01 (ISO 13616)
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
-        return [(*YEARS[form[0]], 0), form[1], (1, 6, len(form) - 2)]
+        last = 1 if form.endswith(NEXT) else 6
+        return [(*YEARS[form[0]], 0), form[1], (1, last, len(form) - 2)]
     if group == "dotclock":
         if form[-3:-1] != f".{DIGIT}" or len(form) > 5:  # bought at 1,204.55
             return template("number", form)

@@ -37,5 +37,5 @@ def _near(run: str) -> str:
         kept = len(whole) - 1
         return run[:kept] + HALVES[run[kept] > "4"] + re.sub(r"\d", DIGIT, run[kept + 1 :])
     end = len(run) - (len(whole) > 2 and whole == run and run[-1] == "0" and run > "2")
-    kept = min(end - 1, 2) if whole == run else end - 1
+    kept = min(end - 1, 3 - (whole == run))
     return run[:kept] + re.sub(r"\d", DIGIT, run[kept:end]) + run[end:]

@@ -62,6 +62,8 @@ from dpsan.text.tokens import ARTICLES
 
 CLOSED: Final = ("func", "funcname?", "title")
 """Labels of trigger words."""
+_SMALL: Final = sums.LABELS["int1"]
+"""Sort of numbers of one or two digits."""
 _KNOWN: Final = 1 << 18
 """Labels of unlisted words that are kept."""
 
@@ -96,7 +98,7 @@ class Viewer:
             raise ValueError(f"trigger words without a label: {missing}")
         self.trigger[rows] = np.arange(1, len(triggers) + 1)
         self.articles = [triggers.index(word) + 1 for word in ("a", "an")]
-        self.of = triggers.index("of") + 1
+        self.of, self.to = (triggers.index(word) + 1 for word in ("of", "to"))
         self.letter_a = rows[triggers.index("a")]
         self.bits = lexicon.bits.copy()
         # What cannot be read is a letter: it does not pass for a mark.
@@ -358,13 +360,19 @@ class Viewer:
         """Return the numbers that follow from others of their text."""
         sort = self.summed.take(label)
         at = sort.nonzero()[0]
-        if len(at) < 3:
+        if len(at) < 2:
             return ()
         counts = np.bincount(text[at] * 6 + sort[at], minlength=6 * (text[-1] + 1))
         _, amounts, days, years, clocks, months = counts.reshape(-1, 6).T
-        dated = (days > 2) & (months > 0) | (years > 1) & (days > 0)
+        dated = (days > 2) & (months > 0) | (years > 1)
         many = dated | (amounts > 0) & (amounts + days > 2) | (clocks > 1) & (clocks + days > 2)
+        hyphen = among(gap, [GAP["hyphen"], GAP["dash"]]) & (start - np.append(0, end[:-1]) == 1)
+        ranges = (trigger == self.to)[at - 1] & (sort[at - 2] == _SMALL) & (sort[at] == _SMALL)
+        many[text[at[ranges | hyphen[at] & (sort[at - 1] > 0)]]] = True
+        ends = at[ranges].tolist()
         at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
+        joined = {*at[hyphen[at]].tolist()}
+        wholes = {*at[trigger[at - 1] == self.of].tolist(), *ends}
         rows = zip(
             text[at].tolist(),
             at.tolist(),
@@ -372,9 +380,6 @@ class Viewer:
             map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
             strict=True,
         )
-        beside = among(gap[at], [GAP["hyphen"], GAP["dash"]]) & (start[at] - end[at - 1] == 1)
-        joined = {*at[beside].tolist()}
-        wholes = {*at[trigger[at - 1] == self.of].tolist()}
         lines = np.cumsum(gap == GAP["line"])[at].tolist()
         line_of = dict(zip(at.tolist(), lines, strict=True))
         of_texts = ([row[1:] for row in part] for _, part in groupby(rows, itemgetter(0)))

@@ -5,7 +5,6 @@ Draws come from the code of ``rewrite``; with public keys all figures are repeat
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Final
 
@@ -82,8 +81,6 @@ Progress = Callable[[float], None]
 _FLOPS: Final = 4e9
 """Floating-point operations of the draws, 2·n·d each."""
 _WORDS: Final = (50, 400)
-THREADS: Final = min(4, os.cpu_count() or 1)
-"""Distributions, or certificates, that are computed side by side."""
 
 
 def silent(_: object) -> None:

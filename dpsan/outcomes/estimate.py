@@ -171,7 +171,12 @@ class Fit:
         """Derivative of the rates by the shared deviations, (n + 1, f)."""
         return self.rates[:, None] * self.channel.features * self.scales[1]
 
-    def _factor(self) -> Floats:
+    @cached_property
+    def _mean_slopes(self) -> Floats:
+        """Derivative of the mean, (M, f)."""
+        return self.channel.forward(self._slopes)
+
+    def factor(self) -> Floats:
         """Return the Cholesky factor of the predictive covariance of the counts, (M, M).
 
         It is computed anew each time: it takes most of the memory.
@@ -181,33 +186,36 @@ class Fit:
         length = np.linalg.norm(mix)
         # With b for the base, the mixed part adds (length b + cross)(...)' - cross cross'.
         cross = near.T @ (mix / length)
-        slopes = self.channel.forward(self._slopes)
-        slopes = np.column_stack([slopes, length * self.channel.base + cross])
+        slopes = np.column_stack([self._mean_slopes, length * self.channel.base + cross])
         table = (near.T @ near).toarray(order="F")
         table[np.diag_indices_from(table)] += self.mean
         table = blas.dsyrk(1, slopes, 1, table, lower=1, overwrite_c=1)
         table = blas.dsyr(-1, cross, lower=1, a=table, overwrite_a=1)
-        return np.asarray(linalg.cholesky(table, lower=True, overwrite_a=True, check_finite=False))
+        factor, _ = linalg.cho_factor(table, lower=True, overwrite_a=True, check_finite=False)
+        return np.asarray(factor)
 
     def evidence(self) -> float:
         """Return the log evidence of the scales (Laplace), up to a constant."""
         scales = np.repeat(self.scales[:2], [len(self.rates), self.channel.features.shape[1]])
         fitted = self.counts @ np.log(self.mean) - self.mean.sum()
         fitted -= np.sum((self.mode / scales) ** 2) / 2
-        return float(fitted - np.log(np.diag(self._factor()) / np.sqrt(self.mean)).sum())
+        return float(fitted - np.log(np.diag(self.factor()) / np.sqrt(self.mean)).sum())
 
-    def of_lists(self, lists: Lists) -> tuple[Floats, Floats]:
+    def of_lists(self, lists: Lists, factor: Floats) -> tuple[Floats, Floats]:
         """Return estimated occurrences of lists and their standard deviations, (k,) each.
 
         The fit does not know the lists.  What the words of one share is estimated afterwards, by
         one step of Newton with all other rates free, and moves the estimate of the list.
+
+        Args:
+            factor: that of :meth:`factor`, which takes most of the time.
         """
         variance = self.rates * (self.rates * self.scales[0] ** 2 + 1)
         weighted, shared = sparse.diags(variance) @ lists, lists.T @ self._slopes
-        expected = self.channel.forward(weighted) + self.channel.forward(self._slopes) @ shared.T
+        expected = self.channel.forward(weighted) + self._mean_slopes @ shared.T
         change = self.channel.forward(sparse.diags(self.rates) @ lists)
         both = np.hstack([expected, change])
-        both = linalg.solve_triangular(self._factor(), both, lower=True, check_finite=False)
+        both = linalg.solve_triangular(factor, both, lower=True, check_finite=False)
         half, whole = np.hsplit(both, 2)
         square = lists.T @ variance + (shared**2).sum(axis=1) - (half**2).sum(axis=0)
         slope = lists.T @ self.rates - (half * whole).sum(axis=0)
@@ -310,7 +318,7 @@ def bounds(whole: Fit, counts: Floats, lists: Lists) -> list[tuple[int | None, i
     interval are too far from each other.
     """
     group = fit(whole.channel, counts, whole.scales, whole.mode)
-    count, deviation = group.of_lists(lists)
+    count, deviation = group.of_lists(lists, group.factor())
     error = np.hypot(deviation / (count + _ADDED), _COUNT_FLOOR)
     low = (count + _ADDED) * np.exp(-_BELOW * error) - _ADDED
     high = (count + _ADDED) * np.exp(_ABOVE * error) - _ADDED
@@ -323,29 +331,33 @@ def bounds(whole: Fit, counts: Floats, lists: Lists) -> list[tuple[int | None, i
     ]
 
 
-def least_ratios(groups: Sequence[Fit], lists: Lists) -> Floats:
+def least_ratios(found: Sequence[tuple[Floats, Floats]], sizes: Sequence[int]) -> Floats:
     """Return how often more a list is used in one group than in another at least, (k, g, g).
 
     It is called where it is above 1.
+
+    Args:
+        found: of lists in each group, see :meth:`Fit.of_lists`.
+        sizes: words of each group.
     """
-    count, deviation = np.transpose([group.of_lists(lists) for group in groups], (1, 2, 0))[
-        ..., None
-    ]
-    words = np.array([[group.counts.sum()] for group in groups])
+    count, deviation = np.transpose(found, (1, 2, 0))[..., None]
+    words = np.array(sizes)[:, None]
     smoothed = count + 2 * _ADDED * words / (words + words.T)
     rates, errors = np.log(smoothed / words), (deviation / smoothed) ** 2
     margin = _CALL * np.sqrt(errors + errors.swapaxes(1, 2) + _RATIO_FLOOR**2)
     return np.asarray(np.exp(rates - rates.swapaxes(1, 2) - margin))
 
 
-def over_represented(whole: Fit, group: Fit) -> Ids:
-    """Return rows of the words that a group uses more than all groups, the clearest first."""
+def over_represented(whole: Fit, group: Fit, factor: Floats) -> Ids:
+    """Return rows of the words that a group uses more than all groups, the clearest first; the
+    factor is that of the group.
+    """
     rows = np.argsort(-whole.words[:-1])[_USUAL:_CANDIDATES]
     expected = whole.words[rows] * group.counts.sum() / whole.counts.sum()
     ratio = np.log((np.maximum(group.words[rows], 0) + _ADDED) / (expected + _ADDED))
     few = ratio > _CALL * _WORD_FLOOR  # no other word can be called
     rows, ratio = rows[few], ratio[few]
-    count, deviation = group.of_lists(as_lists(rows[:, None], len(whole.words)))
+    count, deviation = group.of_lists(as_lists(rows[:, None], len(whole.words)), factor)
     score = ratio / np.hypot(deviation / (count + _ADDED), _WORD_FLOOR)
     order = np.argsort(-score)
     return np.asarray(rows[order][score[order] > _CALL])

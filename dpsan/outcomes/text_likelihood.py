@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids, blocks, by_word
 from dpsan.space.metric_space import Arrays, MetricSpace
-from dpsan.text.numerals import counted as counted_words
+from dpsan.text.numerals import counted
 
 _BLOCK: Final = 256
 """Inputs whose distributions are held at once."""
@@ -148,19 +148,6 @@ def _rows(emissions: Emissions, words: Ids, outputs: Ids) -> Floats:
     return logs
 
 
-def counted(numbers: Ids, starts: Ids, size: int) -> Any:
-    """Return the counts of numbers in each text, sparse (r, size); the last number is not counted.
-
-    Args:
-        numbers: numbers of all words, (m,), below ``size``.
-        starts: offsets of the texts, and the end of the last one, (r + 1,).
-    """
-    from scipy.sparse import csr_matrix  # heavy import
-
-    used = (numbers < size - 1).astype(np.float64)
-    return csr_matrix((used, numbers, starts), (len(starts) - 1, size))
-
-
 # Number of words by which a sanitized text is linked to its original, from the vocabulary alone.
 #
 # Assumptions: the candidates are texts of words drawn independently by their public frequencies, 6
@@ -245,7 +232,7 @@ class HalfLinked:
         words = "more than" if self.words is None else "their first"
         return (
             f"a reader who holds {CANDIDATES:,} candidates links half of the texts to their "
-            f"originals by {words} {counted_words(self.words or LONGEST, 'word')}, if words are "
+            f"originals by {words} {counted(self.words or LONGEST, 'word')}, if words are "
             "drawn by their public frequencies"
         )
 

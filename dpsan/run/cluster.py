@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from dpsan.embeddings.cache.store import Store
-from dpsan.errors import DpsanError, ExtraMissingError, InputError, UsageError
+from dpsan.errors import DpsanError, ExtraMissingError, InputError, UsageError, refuse
 from dpsan.files.names import sweep
 from dpsan.run.group import Group, rewrite_file
 from dpsan.run.plan import Outcome, Plan, Task
@@ -69,8 +69,7 @@ def rewrite(version: str, job: bytes, task: Task) -> Outcome | DpsanError:
         An outcome that can be pickled, or the error of a job that cannot begin.
     """
     try:
-        if version != __version__:
-            raise UsageError(f"a worker has dpsan {__version__}, the driver {version}")
+        refuse(version != __version__, f"a worker has dpsan {__version__}, the driver {version}")
         return _rewritten(*_opened(job), task)
     except Exception as error:  # noqa: BLE001 - see above
         return portable(error)

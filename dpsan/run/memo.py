@@ -33,6 +33,7 @@ from dpsan.sanitize.accountant import MemoTotals, merged
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import RULES
 
 
@@ -72,8 +73,7 @@ class Memo(MemoFile):
     """
 
     def __init__(self, directory: Path | str, sanitizer: Sanitizer) -> None:
-        if sanitizer.seeded:
-            raise UsageError("a memo excludes a seed: its contents must stay private")
+        refuse(sanitizer.seeded, "a memo excludes a seed: its contents must stay private")
         unit = sanitizer.spec.consistent
         of_record = sanitizer.spec.only and unit is Unit.RECORD
         if unit is not None and unit is not Unit.UNIT and not of_record:
@@ -113,11 +113,17 @@ class Memo(MemoFile):
         if units:
             return self._units.submit(workers, batch, units)
         digests = [self._digest(b"dpsan message", _bytes(text)) for text in batch.texts]
+        spans = batch.spans or ()
+        for index, of_text in enumerate(spans):
+            if of_text:  # all of the text, see Record.kinds
+                typed = f"{of_text[0][2:]}\0{batch.texts[index]}"
+                digests[index] = self._digest(b"dpsan typed", _bytes(typed))
         remembered = {key for key in set(digests) if self._found(key) is not None}
         indices = [index for index, digest in enumerate(digests) if digest not in remembered]
         texts = [batch.texts[index] for index in indices]
         numbers = [batch.numbers[index] for index in indices]
-        future = workers.submit(Texts(texts, batch.key, numbers, batch.audit))
+        marked = [spans[index] for index in indices] if spans else None
+        future = workers.submit(Texts(texts, batch.key, numbers, batch.audit, marked))
         return Pending(self, batch.texts, digests, indices, future)
 
     def settled(self, pending: Pending) -> Sanitized:
@@ -206,13 +212,18 @@ class Memo(MemoFile):
         """
         if isinstance(texts, str):
             return self.rewrite([texts], unit)[0]
-        lines = list(texts)
+        return self._drawn_texts(list(texts), unit)
+
+    def _drawn_texts(
+        self, lines: list[str], unit: str | None, spans: Sequence[Spans] | None = None
+    ) -> list[str]:
+        """Return the outputs of messages, of which ``spans`` say what is drawn besides."""
         if not all(isinstance(line, str) for line in [*lines, unit or ""]):
             raise TypeError("messages and units must be strings")
         refuse(unit == "", "a unit needs a name")
         passing = None if unit is None else self._units.passing
-        if passing is None:
-            return self._rewritten(lines, unit).lines
+        if passing is None or spans is not None:
+            return self._rewritten(lines, unit, spans).lines
         digests = passing.digests(lines)
         at = [index for index, digest in enumerate(digests) if digest not in passing]
         rest = [lines[index] for index in at]
@@ -222,9 +233,11 @@ class Memo(MemoFile):
             lines[index] = line
         return lines
 
-    def _rewritten(self, lines: Sequence[str], unit: str | None) -> Sanitized:
+    def _rewritten(
+        self, lines: Sequence[str], unit: str | None, spans: Sequence[Spans] | None = None
+    ) -> Sanitized:
         """Return the outputs of messages, which are stored."""
-        batch = Texts(lines, randomness.new_key(), range(len(lines)), False)
+        batch = Texts(lines, randomness.new_key(), range(len(lines)), False, spans)
         sanitizer = self._sanitizer if unit is None else self._units.sanitizer
         with self._one_thread:
             units = [] if unit is None else [unit] * len(lines)
@@ -247,7 +260,9 @@ class Memo(MemoFile):
             OutputError, TypeError, UsageError: as :meth:`rewrite`, and a wrong path.
         """
         strings = ObjectStrings(data, fields, except_)
-        return strings.with_texts(self.rewrite(strings.texts, unit))
+        replacing = self._sanitizer.replacing
+        spans = strings.spans() if replacing and replacing.draws_classes else None
+        return strings.with_texts(self._drawn_texts(strings.texts, unit, spans))
 
     def restore(self, text: str, unit: str) -> str:
         """Return a text with the originals of a unit; what is no replacement stays.

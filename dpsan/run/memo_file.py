@@ -73,11 +73,12 @@ class MemoFile(PrivateDatabase):
         row = self._row("message = ? AND settings = ?", self._unit(unit), self._of(settings))
         return None if row is None else bytes(row[2])
 
-    def put_unit(self, unit: str, settings: bytes, data: bytes, loss: tuple[float, float]) -> None:
+    def put_unit(self, unit: str, settings: bytes, data: bytes, *loss: float, new: bool) -> None:
         """Store a unit, in a :meth:`turn`.
 
         Args:
             loss: epsilon and delta of all that was drawn for it.
+            new: whether the memo lacks it, as it was looked up in this turn.
 
         Raises:
             OutputError: it cannot be written, or is too large.
@@ -85,9 +86,9 @@ class MemoFile(PrivateDatabase):
         if len(data) > LARGEST:
             most = f"{LARGEST >> 20} MiB"
             raise OutputError(f"{self._path}: a unit of more than {most}", "name smaller units")
-        new = self.unit(unit, settings) is None
         self._put(self._unit(unit), self._of(settings), data, *loss)
-        self._count("entries", int(new))
+        if new:
+            self._count("entries", 1)
 
     def _of(self, settings: bytes) -> bytes:
         """Return what stands for settings in a row."""

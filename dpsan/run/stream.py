@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import accumulate, chain, islice, repeat
@@ -137,14 +137,15 @@ def rewrite_stream(
     return outcome
 
 
-def _spans_of(record: Record) -> Iterator[Spans]:
-    """Yield the spans of each text of a record; of a field of a class, they hold all of it."""
-    for at, text in enumerate(record.texts):
-        if record.kinds:
-            whole = [(0, len(text), record.kinds[at])] * bool(record.kinds[at] and text)
-            yield [*whole, *(record.spans or ())]
-        elif record.spans is not None:
-            yield record.spans
+def _spans_of(batch: Sequence[Record]) -> list[Spans] | None:
+    """Return the spans of each text; of a field of a class all of it.  None: no spans."""
+    if not any(record.kinds or record.spans is not None for record in batch):
+        return None
+    return [
+        [*[(0, len(text), kind)] * bool(kind and text), *(record.spans or ())]
+        for record in batch
+        for text, kind in zip(record.texts, record.kinds or repeat(""), strict=False)
+    ]
 
 
 @dataclass
@@ -186,7 +187,7 @@ class _Flow:
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None or self.work.review is not None
-        spans = [*chain.from_iterable(map(_spans_of, batch))] or None
+        spans = _spans_of(batch)
         undrawn = self.units is not None
         batches = [Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:

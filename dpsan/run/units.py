@@ -42,8 +42,8 @@ class Pending:
     """The unit of each text."""
     futures: Sequence[Future[Done]]
     """One for the batch, or with an epsilon for each run of texts of one unit."""
-    changed: dict[str, tuple[bytes, int]] = field(default_factory=dict)
-    """Bytes of the units that got new draws, and how many draws have a loss."""
+    changed: dict[str, tuple[bytes, int, bool]] = field(default_factory=dict)
+    """Bytes of the units that got new draws, how many draws have a loss, and whether it is new."""
 
     def result(self) -> Sanitized:
         """Return the outputs, in the turn in which they are stored."""
@@ -123,7 +123,7 @@ class Units:
                     data_of[unit] = self._file.unit(unit, self._settings)
                     if data_of[unit] is None:  # no other run was faster
                         data_of[unit] = key = new_key()
-                        self._file.put_unit(unit, self._settings, key, (0.0, 0.0))
+                        self._file.put_unit(unit, self._settings, key, 0.0, 0.0, new=True)
         return {unit: (data or b"")[:KEY_BYTES] for unit, data in data_of.items()}
 
     def settled(self, pending: Pending) -> Sanitized:
@@ -146,7 +146,7 @@ class Units:
         for unit, words in marks_of.items():
             data = stored[unit][:KEY_BYTES] + np.array(sorted(words.marks), _MARK).tobytes()
             if data != stored[unit]:
-                pending.changed[unit] = data, len(words.marks)
+                pending.changed[unit] = data, len(words.marks), False
         return together(parts)
 
     def _replaced(self, pending: Pending) -> Sanitized:
@@ -155,29 +155,29 @@ class Units:
         assert replacing is not None  # noqa: S101 - the caller has looked
         numbers = {unit: number for number, unit in enumerate(names)}
         units: list[Shared] = []
+        stored, plans = [], replacing.draws.plans
         for number, unit in enumerate(names):
-            data = self._file.unit(unit, self._settings)
-            plans = replacing.draws.plans
+            stored.append(data := self._file.unit(unit, self._settings))
             units.append(Shared(number) if data is None else unpacked(data, number, plans))
         before = [(len(unit.ids), len(unit.originals)) for unit in units]
         of_text = [numbers[unit] for unit in pending.units]
         done = replaced(replacing, decided(pending.futures[0]), new_key(), units, of_text)
         for number, rows in zip(of_text, done.replaced, strict=True):
             units[number].originals.update(dict.fromkeys(row[:2] for row in rows))
-        for unit, shared, sizes in zip(names, units, before, strict=True):
+        for unit, data, shared, sizes in zip(names, stored, units, before, strict=True):
             if shared.units > 1 or len(shared.ids) > MOST:
                 raise UsageError(f"a unit has more than {MOST:,} words", "name smaller units")
             if (len(shared.ids), len(shared.originals)) != sizes:
-                pending.changed[unit] = packed(shared, replacing.draws.plans), 0
+                pending.changed[unit] = packed(shared, plans), 0, data is None
         return done
 
     def store(self, pending: Pending) -> None:
         """Store the draws of a batch, in the turn in which it was settled.  Raises OutputError."""
         accountant = self.sanitizer.accountant()
-        for unit, (data, draws) in pending.changed.items():
+        for unit, (data, draws, new) in pending.changed.items():
             cost = accountant.composed(draws)
             loss = float(cost.epsilon), float(cost.delta)
-            self._file.put_unit(unit, self._settings, data, loss)
+            self._file.put_unit(unit, self._settings, data, *loss, new=new)
 
 
 def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:

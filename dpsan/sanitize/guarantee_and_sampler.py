@@ -106,15 +106,14 @@ def _decoding(built: Built) -> Built:
 
     Raises:
         UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
-        ModelError: the language model cannot be used.
     """
     from dpsan.outcomes.language.decoding import LEAST_EPSILON, tables_for
     from dpsan.outcomes.language.ngrams import model_for
 
-    model = model_for(built.embeddings, built.spec.language_model)
+    model = model_for(built.embeddings)
     if model is None:
-        need = "fluent output needs a language model of this vocabulary"
-        raise UsageError(need, "'dpsan train' makes one of your own text")
+        need = "fluent output needs the bundled vocabulary, which has a language model"
+        raise UsageError(need, "without fluent output any vocabulary will do")
     epsilon = built.guarantee.epsilon_ldp
     need = f"fluent output needs an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})"
     refuse(epsilon < LEAST_EPSILON, need, "below it a decoder invents the text")

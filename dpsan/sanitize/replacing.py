@@ -79,6 +79,8 @@ class OnlyRewriter:
         self.marks = marks(self.rules)
         self.viewer = Viewer(self.lexicon, self.rules.triggers, sorted(spec.keep), user_lists)
         self.keyed = spec.consistent in (Scope.FILE, Scope.RUN)
+        if self.keyed:  # a town has one replacement in texts of all countries
+            self.rules.shown = {}
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
         names = self.rules.label_codes("person?")
         self._names_too[names] = self.rules.kept[self.rules.group("surname")]
@@ -122,6 +124,11 @@ class OnlyRewriter:
         """Class of each group, by its code."""
         names = self.rules.class_of | self._names
         return tuple(names.get(group) for group in self.rules.groups)
+
+    @property
+    def draws_classes(self) -> bool:
+        """True if words of classes are drawn, false if those of spans alone."""
+        return bool(self.rules.kept.any())
 
     @property
     def class_of(self) -> dict[str, str | None]:
@@ -242,11 +249,11 @@ class OnlyRewriter:
                 positions = [stream_position(plan.pool) for plan in slots.plans]
                 pairs = zip(slots.key[new].tolist(), slots.pool[new].tolist(), strict=True)
                 return streams_by_word(key, [], [(word, positions[pool]) for word, pool in pairs])
-            used, counts = np.unique(decision.unit[slots.row[new]], return_counts=True)
-            numbers = [units[at].number for at in used.tolist()]
+            counts = np.bincount(decision.unit[slots.row[new]])
+            numbers = [units[at].number for at in counts.nonzero()[0].tolist()]
             # Several units are new, with one block each.
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
-            return streams_for(key, numbers, counts.tolist(), before=before)
+            return streams_for(key, numbers, counts[counts > 0].tolist(), before=before)
 
         texts = done.texts
         charged = [0] * texts
@@ -318,7 +325,7 @@ class OnlyRewriter:
 
         ``spans`` say what is drawn besides, in code points; texts of a record are in a row.
         """
-        if batch.texts and batch.spans is None and not self.rules.kept.any():
+        if batch.texts and batch.spans is None and not self.draws_classes:
             raise UsageError("only='spans' needs spans: else every word would pass")
         parts = []
         for first, last in batches(batch.texts, batch.numbers):

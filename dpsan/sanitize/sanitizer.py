@@ -61,7 +61,6 @@ class Sanitizer:
         classes: ``sensitive``: each group of these classes is one input of the mechanism, and a
             string of a kind (``contacts,ids``) becomes a made-up one.
         fluent: decode the drawn words by a public language model; the guarantee stays.
-        language_model: its file, for embeddings of one's own.
         vocab_size: use only the first so many words of the file.
         seed: repeatable output for tests; NOT PRIVATE.
         allow_unproved: accept a mechanism whose status is not PROVED.
@@ -91,7 +90,6 @@ class Sanitizer:
         roles: str = "on",
         classes: str | None = None,
         fluent: bool = False,
-        language_model: Path | str | None = None,
         seed: str | int | None = None,
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
@@ -335,7 +333,8 @@ class Sanitizer:
         strings = ObjectStrings(data, fields, except_)
         many = len(strings.texts)  # each has draws of its own unless equal words are drawn once
         numbers = [0] * many if self.spec.consistent or self.spec.only else range(many)
-        return strings.with_texts(self._draw(strings.texts, numbers, many))
+        spans = strings.spans() if self.replacing and self.replacing.draws_classes else None
+        return strings.with_texts(self._draw(strings.texts, numbers, many, spans))
 
     def _draw(
         self,
@@ -347,8 +346,7 @@ class Sanitizer:
         """Sanitize the texts of a call.
 
         Args:
-            numbers: of the record of each text, from 0.
-            many: numbers that the call uses up.
+            numbers: of the record of each text, from 0; ``many``: how many the call uses up.
         """
         if self.spec.consistent is Unit.RUN:
             return self.sanitize(texts, self._key, spans=spans).lines

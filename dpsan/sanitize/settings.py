@@ -170,10 +170,6 @@ class Settings:
     fluent: bool = declared(False, "--fluent", variable=False, keyed=False)
     """Make the drawn words read, with a public language model. The guarantee stays; many words are
     guesses. Needs an epsilon of 7 or more."""
-    language_model: Path | None = declared(
-        None, "--language-model FILE", variable=False, rare=True, keyed=False
-    )
-    """With --fluent: the model of your own vocabulary, from `dpsan train`."""
     allow_unproved: bool = declared(False, "--allow-unproved", variable=False, keyed=False)
     """Run a mechanism whose guarantee is not PROVED."""
     mapped: bool = False
@@ -201,7 +197,7 @@ class Settings:
             hint = "epsilon=8 is a name of its own" if name == "mechanism" else ""
             refuse(value is not None and not isinstance(value, kind), what, hint)
         made, keep, public = cls(**given), given.get("keep"), given.get("public")
-        only, classes, model = (given.get(n) for n in ("only", "classes", "language_model"))
+        only, classes = given.get("only"), given.get("classes")
         if public is not None:  # a file of the command line may have the name of a list
             read, name = word_lists.public_words, str(public)
             public = read(name) if isinstance(public, Path) else word_lists.chosen_words(public)
@@ -218,7 +214,6 @@ class Settings:
             consistent=unit_of(given.get("consistent"), only=only is not None),
             classes=() if classes is None else word_lists.word_classes(classes, made.tokenizer),
             only=() if only is None else word_lists.only_classes(only, made.tokenizer),
-            language_model=None if model is None else Path(model),
         )
 
     def of_units(self) -> Settings:
@@ -237,9 +232,13 @@ class Settings:
         """Return the kind of mechanism.  Raises UsageError for values outside their domains, and
         for settings that exclude or need each other.
         """
+        from dpsan.embeddings.word_lists import FIELD_CLASSES, PRESETS
         from dpsan.mechanisms.registry import check_base, mechanism_class
 
-        kind = mechanism_class(self.mechanism, self.own_sha256)
+        name = self.mechanism
+        hint = Hint(f"only={name!r}", f"--only {name}")
+        refuse(name in FIELD_CLASSES or name in PRESETS, f"{name!r} names classes of words", hint)
+        kind = mechanism_class(name, self.own_sha256)
         self.check_values()
         several = not all(is_token(word, self.tokenizer) for word in self.keep)
         refuse(several, f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
@@ -364,7 +363,6 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
         "fluent output writes each draw as its neighbours ask, not equal ones alike",
     ),
     ("consistent=unit only numbers=value", "units exclude numbers by value with only"),
-    ("language_model !fluent", "a language model is for fluent output"),
 )
 """Conditions that no run may have, see :meth:`Settings.has`: the message, and a hint."""
 

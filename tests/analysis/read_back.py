@@ -4,10 +4,10 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+from recipe.kneser_ney import Counts, estimated, symbols_of_lines
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.embeddings.base import Embeddings
-from dpsan.outcomes.language.kneser_ney import Counts, estimated, symbols_of_lines
 from dpsan.outcomes.language.symbols import Gap
 
 

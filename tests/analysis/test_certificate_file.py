@@ -242,13 +242,3 @@ def test_the_same_run_writes_the_same_certificate(dpsan, tmp_path):
     assert len({*claims}) == 3
     done = dpsan(*run, "-e", "2", "-E", "v.txt", "--against", "c", cwd=tmp_path)
     assert b"then cmp NEW FILE" in done.stderr
-
-
-def test_a_certificate_names_the_language_model(tmp_path):
-    """Which decodes what is drawn: the guarantee is the same, a run with another one is not."""
-    one, model = made("knn-response"), "ab" * 32
-    path = written(tmp_path / "c", one, language_model=model)
-    assert lines_of(path)[0]["language_model"] == model
-    assert checked(path)[1] is None
-    assert path.read_bytes() == written(tmp_path / "d", one, language_model=model).read_bytes()
-    assert path.read_bytes() != written(tmp_path / "e", one).read_bytes()

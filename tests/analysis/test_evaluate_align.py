@@ -5,17 +5,20 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
+import perplexity
 import pytest
 import read_back
 from hypothesis import given
 from hypothesis import strategies as st
-from support import cases, embed, make_embeddings, skip_without_extra
+from support import cases, embed, make_embeddings
 
 from dpsan import load_embeddings
+from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
+from dpsan.analysis.evaluate.page import shown
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
-from dpsan.analysis.evaluate.readability import readability
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
+from dpsan.analysis.pages.sections import page
 from dpsan.errors import InputError
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language.symbols import Gap
@@ -215,7 +218,7 @@ def learn(lines):
 
 
 def judge(original, sanitized):
-    return readability(original, sanitized, VOCABULARY, learn(LANGUAGE))
+    return perplexity.readability(original, sanitized, VOCABULARY, learn(LANGUAGE))
 
 
 def log(model, *symbols):
@@ -232,7 +235,7 @@ def test_perplexity_by_hand():
     line, clause = n + Gap.LINE, n + Gap.CLAUSE
     steps = [(line, line, 0), (line, 0, 1), (1, clause, n), (n, line, 2)]
     logs = [log(model, *each) for each in steps]
-    found = readability(["W0 w1, unheard!", "w2"], ["", "..."], VOCABULARY, model)
+    found = perplexity.readability(["W0 w1, unheard!", "w2"], ["", "..."], VOCABULARY, model)
     assert found.original == pytest.approx(math.exp(-sum(logs) / 4), rel=1e-6)
     assert found.sanitized is None
     assert found.verdict is None
@@ -255,39 +258,41 @@ def test_order_is_what_counts():
     assert worse.verdict == "no more readable than the original's words in random order"
 
 
-def test_table_json_and_page(dpsan, tmp_path):
-    """The mechanism need not be known; without public text there is a note instead."""
+def test_a_language_model_adds_two_attackers(monkeypatch, tmp_path):
+    embeddings = read_back.small([1] * 9)
+    monkeypatch.setattr("dpsan.analysis.evaluate.model_for", lambda _: (learn(LANGUAGE), ""))
+    krr = Sanitizer(mechanism="krr", epsilon=9.0, embeddings=embeddings, seed="x")
+    for name, lines in {"o.txt": LANGUAGE, "near.txt": krr.rewrite(LANGUAGE)}.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    question = Question(tmp_path / "o.txt", tmp_path / "near.txt", mechanism=krr.mechanism)
+    near = evaluate(question, embeddings, krr.space)
+    names = ["verbatim", "one-word", "context", "informed"]
+    assert [attack["attack"] for attack in near.as_json()["attacks"]] == names
+    assert "others known" in page("", [shown(near)])
+
+
+def test_the_study_of_perplexity(tmp_path, capsys):
+    """Of the bundled vocabulary: words in another order read worse."""
+    (tmp_path / "o.txt").write_text("she said that it was the end of the year\n" * 3)
+    (tmp_path / "s.txt").write_text("year the of end the was it that said she\n" * 3)
+    files = (tmp_path / "o.txt", tmp_path / "s.txt")
+    assert perplexity.main([*map(str, files)]) == 0
+    found = json.loads(capsys.readouterr().out)["perplexity"]
+    assert found["original"] < found["original_shuffled"]
+    assert found["original"] < found["sanitized"]
+    assert perplexity.main([str(tmp_path / "none.txt"), str(files[0])]) == 1
+
+
+def test_a_vocabulary_without_a_language_model_has_a_note(dpsan, tmp_path):
+    """The mechanism need not be known."""
     vectors = "".join(f"w{i} {i % 3} {i // 3} {i * i % 5}\n" for i in range(9))
     (tmp_path / "v.txt").write_text(vectors)
-    for name in ("public.txt", "o.txt"):
-        (tmp_path / name).write_text("\n".join(LANGUAGE) + "\n")
-    base = ("rewrite", "-q", "-E", "v.txt", "-m", "krr", "--seed", "x", "o.txt")
-    assert dpsan(*base, "-e", "9", "-o", "near.txt", cwd=tmp_path).returncode == 0
-    broken = "w0 w1 w5 w6 w2 w3 w7 w8 w4 w5 w0 w1\n"  # what follows two words never does
-    (tmp_path / "far.txt").write_text(broken * len(LANGUAGE))
+    (tmp_path / "o.txt").write_text("\n".join(LANGUAGE) + "\n")
 
     def run(*arguments):
-        done = dpsan("evaluate", "-E", "v.txt", *arguments, cwd=tmp_path)
-        skip_without_extra(done.stderr.decode())
-        assert done.returncode == 0, done.stderr.decode()
-        return done
+        return dpsan("evaluate", "-E", "v.txt", *arguments, cwd=tmp_path, status=0)
 
-    public = ("--language-model", "public.txt", "o.txt")
-    shown = run(*public, "far.txt").stdout.decode()
-    assert "perplexity" in shown
-    assert "no more readable than the original's words in random order" in shown
-    assert max(map(len, shown.splitlines())) <= 80
-    near = run(*public, "near.txt", "--json", "--html", "page.html", "--force")
-    found = json.loads(near.stdout)["readability"]
-    assert found["perplexity"]["sanitized"] < found["perplexity"]["original_shuffled"]
-    assert found["verdict"] is None
-    assert found["public_words"] == sum(len(line.split()) for line in LANGUAGE)
-    assert "times the original&#x27;s" in (tmp_path / "page.html").read_text()
-    without = run("o.txt", "far.txt")
-    assert b"perplexity" not in without.stdout
-    note = b"no readability: this vocabulary has no language model (--language-model)"
-    assert note in without.stderr
-    known = run("-m", "krr", "-e", "9", "o.txt", "near.txt", "--json")
-    assert json.loads(known.stdout)["readability"] is None
+    assert b"language model" not in run("o.txt", "o.txt").stderr
+    known = run("-m", "krr", "-e", "9", "o.txt", "o.txt", "--json")
     assert b"no attack that reads context" not in known.stderr  # --json has the notes
-    assert "and no attack that reads context" in json.loads(known.stdout)["notes"][0]
+    assert "no attack that reads context" in json.loads(known.stdout)["notes"][0]

@@ -39,7 +39,7 @@ SAMPLES = {
     "explain --only": ["--only people 'Maria met John in Paris.'"],
     "evaluate": [
         f"-e 3 {V} --max-records 200 a.txt s.txt",
-        f"--audit audit.jsonl {V} --max-records 200 a.txt s.txt --candidates a.txt --words 2",
+        f"--audit audit.jsonl {V} --max-records 200 a.txt s.txt",
         f"{V} -k text a.tsv a.tsv --labels label",
         f"-e 3 {V} -k text a.tsv a.tsv --spans spans.jsonl",
     ],

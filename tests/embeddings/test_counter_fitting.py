@@ -1,15 +1,7 @@
 """Counter-fitting, as the bundled vocabulary is made with it (vocab/recipe)."""
 
-import sys
-
 import numpy as np
 import pytest
-from support import ROOT
-
-from dpsan.embeddings.training.recipe import centred
-from dpsan.errors import InputError
-
-sys.path.append(str(ROOT / "vocab"))
 from recipe.counter_fitting import (
     Shaping,
     constraints_of,
@@ -17,6 +9,9 @@ from recipe.counter_fitting import (
     read_pairs,
     word_pairs,
 )
+
+from dpsan.embeddings.training.recipe import centred
+from dpsan.errors import InputError
 
 
 def test_pairs(tmp_path):

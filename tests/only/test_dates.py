@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import date
 from itertools import pairwise, product
 
+import pytest
 from support import cases
 from support import drawn_often as drawn
 
@@ -132,3 +133,58 @@ def test_a_time_with_a_dot_stays_one():
         assert (int(five) % 5, int(minute) % 5 > 0, int(five) < 60) == (0, True, True)
         assert int(hour) in range(7, 10)
         assert int(other) in range(10, 19)
+
+
+@cases(
+    "text",
+    "Logged at 10:40am, it began at 9.30, was mended at 10:52 and tried at 10:55.",
+    "Found about 7.15am, hoisted back at 7.25, his daughter rung at 8.05.",
+    "Come by 8:45 a.m., be back by 2:30 p.m.; it closes at 17:10.",
+)
+def test_times_of_all_forms_keep_one_order(text):
+    """Some have a colon, some a dot, some are before noon; each is written as it was."""
+    for out in [text, *drawn(text, 20)]:
+        found = re.findall(r"(\d+)[:.](\d\d)(?: ?([ap])\.?m)?", out)
+        times = [(int(h) % 12 + 12 * (p == "p") if p else int(h), int(m)) for h, m, p in found]
+        if text == out:
+            order = sorted(range(len(times)), key=times.__getitem__)
+        assert [times[at] for at in order] == sorted({*times})
+
+
+def test_a_year_of_two_digits_is_that_of_four():
+    for out in drawn("Called on 4/12/25; he walked with us in 2011 and in 2025."):
+        called, walked, again = (int(run) for run in re.findall(r"\d+$|\d\d(?=;)|20\d\d", out[:-1]))
+        assert 2000 + called == again > walked
+
+
+def test_equal_days_of_two_forms_stay_equal():
+    for out in drawn("A visit on 22/01/2026, then 2026-01-22 and 2026-01-27."):
+        day, month, _, _, *parts = map(int, re.findall(r"\d+", out)[:6])
+        assert parts == [month, day]
+
+
+def test_a_school_year_is_one_year():
+    spans = {re.search(r"(\d{4})-(\d\d)", out).groups() for out in drawn("In 2026-27 and 2019-22.")}
+    assert all((int(first) + 1) % 100 == int(last) for first, last in spans)
+    assert len(spans) > 3
+
+
+def test_the_offset_of_a_zone_stays_and_the_end_of_a_range_does_not():
+    text = "2025-07-28T21:45:12+05:30 2025-07-28 21:45:20.125-0800 2025-07-28 10:30-11:45"
+    outs = drawn(text)
+    assert all(re.search(r"\+05:30 .*-0800 ", out) for out in outs)
+    assert any(not out.endswith("-11:45") for out in outs)
+
+
+@pytest.mark.parametrize(("born", "begins"), [("2001", "2026"), ("01", "26")])
+def test_the_year_of_birth_is_that_of_the_age(born, begins):
+    """Until now the age followed from two drawn years: 2 years, of somebody who seeks work."""
+    ages = set()
+    for out in drawn(f"I am 24 years old, was born on 09/05/{born}, and begin on 28/04/{begins}."):
+        age, *parts = map(int, re.findall(r"\d+", out))
+        (day, month, year), (today, this_month, now) = parts[:3], parts[3:]
+        assert re.search(rf"/\d{{{len(born)}}}, and", out)
+        assert age == (now - year) % 100 - ((this_month, today) < (month, day))
+        ages.add(age)
+    assert min(ages) > 15
+    assert len(ages) > 2

@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from itertools import product
+from itertools import chain, product
 
 from support import drawn_often as drawn
 
 from dpsan.only.permutations import Permutation
+from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -32,6 +33,36 @@ def test_a_country_is_that_of_the_city_before_it(outputs):
         for city, country in ((paris, france), (seoul, korea)):
             matched += homes[city] == country or homes[city] not in outputs["country"]
     assert matched > 1.8 * 40  # but for two cities of one country
+
+
+def test_a_telephone_number_has_the_country_that_its_text_shows():
+    signs = {"Rs 5": 91, "£5": 44, "R480": 27, "two naira": 234, "KSh500": 254, "₱500": 63}
+    signs |= {"CHF 5": 41, "¥500": 81, "A$5": 61, "NZ$5": 64}
+    for sign, code in signs.items():
+        digits = "33" if code < 100 else "353"
+        for out in drawn(f"It cost {sign}: +{digits} 612 345 678", 5):
+            assert f": +{code} " in out
+
+
+def test_a_town_has_one_replacement_in_a_unit_that_shows_its_country_late(outputs):
+    replacing = Sanitizer(only="sensitive").replacing
+    for seed in range(9):
+        unit, key, lines = Shared(0), bytes([seed]) * 32, []
+        for text in ("Krakow and Oslo are far.", "Rs 500 in Oslo, Krakow and Accra."):
+            decided = replacing.decided_unit(Texts([text], key, [0]))
+            lines += replacing.in_unit(decided, key, unit).lines
+        krakow, oslo = lines[0].removesuffix(" are far.").split(" and ")
+        assert f" in {oslo}, {krakow} and " in lines[1]
+        assert lines[1].removesuffix(".").split(" and ")[1] in outputs["city_in"]
+    pools = [words for group, words in outputs.items() if group.startswith("city")]
+    assert len({*chain(*pools)}) == sum(map(len, pools))
+
+
+def test_a_town_of_a_keyed_run_is_one_in_texts_of_all_countries():
+    sanitizer = Sanitizer(only="sensitive", consistent="run")
+    for seed in range(9):
+        lines = sanitizer.sanitize(["Rs 500: Oslo", "I like Oslo"], bytes([seed]) * 32).lines
+        assert len({line.split()[-1] for line in lines}) == 1
 
 
 def test_nothing_leads_where_each_mention_is_drawn_anew(outputs):

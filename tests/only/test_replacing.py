@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -112,6 +113,23 @@ def test_an_initial_in_an_address_is_that_of_the_given_name_before_the_surname(s
         found = [names.fullmatch(output).groups() for output in outputs]
         assert all((a.lower(), b.lower()) == (c, d) for a, b, c, d, _ in found)
         assert any(a.lower() != other for a, _, _, _, other in found)  # of him none is known
+
+
+@cases(
+    "text agrees",
+    ("Ms. Nomvula Khumalo, nomvula.{x}@acme.org.", "surname"),
+    ("Regards, R. Muthukumar, muthukumar.{x}@acme.org.", "given"),
+    ids=["of the surname", "of the given name"],
+)
+def test_what_stands_behind_a_name_in_an_address_is_of_the_same_person(sensitive, text, agrees):
+    """Whatever stood there: nothing is read but that a letter or a word does."""
+    for at, hidden in product(range(8), "kqz"):
+        out = sensitive.sanitize([text.format(x=hidden)], derive_key(KEY, at)).lines[0]
+        given, surname, first, last = re.search(
+            r"(\w+)\.? (\w+), (\w+)\.(\w+)@", out.lower()
+        ).groups()
+        told = {"surname": surname[0], "given": given[0]}[agrees]
+        assert (first, last) == (surname if agrees == "given" else given, told)
 
 
 def test_addresses_follow_earlier_names_however_much_is_decided_at_once(sensitive):

@@ -5,8 +5,9 @@ import json
 import pytest
 from support import cases
 
-from dpsan import Sanitizer
+from dpsan import Memo, Sanitizer
 from dpsan.errors import UsageError
+from dpsan.formats.positions import named_type
 
 FOUND = [(0, 12, "PERSON"), (27, 33, "city")]
 TEXT = "Zqxorp Blarg met Grace near xville today."
@@ -149,8 +150,85 @@ def test_fields_of_a_class_in_parquet(dpsan, tmp_path):
     dpsan("rewrite", "-q", "--only", "spans", *more, cwd=tmp_path, status=0)
     found = pq.read_table(tmp_path / "b.parquet").to_pydict()
     assert found["t"] == ["as", "is"]
+    table = pa.table({"last_name": ["Hope"], "to": [{"city": "Reading"}]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    more = ("-k", "**", "a.parquet", "-o", "c.parquet")
+    dpsan("rewrite", "-q", "--only", "people", *more, cwd=tmp_path, status=0)
+    [row] = pq.read_table(tmp_path / "c.parquet").to_pylist()
+    assert row["last_name"] != "Hope"
+    assert row["to"]["city"] != "Reading"
     assert "plain" not in found["n"]
     assert not {"here", "there"} & {*found["m"][0]}
+
+
+CUSTOMER = {
+    "last": "Hope",
+    "in": '{"firstName": "faith"}',
+    "to": {"Home City": "Reading"},
+    "as": "Mercy",
+}
+
+
+def originals(value):
+    """What is left of the customer: a surname, a given name, a city, and a word of no class."""
+    return (
+        value["last"] == "Hope",
+        "faith" in value["in"],
+        value["to"]["Home City"] == "Reading",
+        value["as"] == "Mercy",
+    )
+
+
+@cases("only left", ("people", (0, 0, 0, 1)), ("places", (1, 1, 0, 1)), ("contacts", (1, 1, 1, 1)))
+def test_columns_and_members_whose_names_tell_their_class_are_drawn(dpsan, tmp_path, only, left):
+    """A customer called Hope passes as a word of a text, and not in a column of last names."""
+    line = json.dumps(CUSTOMER).encode()
+    for more in (
+        (),
+        ("--memo", tmp_path / "memo"),
+        ("--memo", tmp_path / "u", "--unit-field", "as"),
+    ):
+        again = [
+            rewritten(dpsan, "--only", only, "-f", "jsonl", "-k", "**", *more, stdin=line)
+            for _ in range(1 + bool(more))
+        ]
+        assert again.count(again[0]) == len(again)
+        assert originals(json.loads(*again[0])) == left, more
+    sanitizer = Sanitizer(only=only)
+    with Memo(tmp_path / "python", sanitizer) as memo:
+        for draw in (sanitizer.rewrite_object, lambda value: memo.rewrite_object(value, "unit")):
+            assert originals(draw(CUSTOMER)) == left
+        assert memo.rewrite("Hope", "other") == "Hope"  # what is stored is no column
+    table = b"last_name,Home City,note\nHope,Reading,Mercy\n"
+    fields = ("-k", "last_name", "-k", "Home City", "-k", "note")
+    row = rewritten(dpsan, "--only", only, *fields, "-f", "csv", stdin=table)[1].split(",")
+    cells = zip(row, ("Hope", "Reading", "Mercy"), strict=True)
+    assert [cell == old for cell, old in cells] == [left[0], left[2], left[3]]
+
+
+def test_a_class_that_is_asked_for_comes_before_the_name_of_a_column(dpsan):
+    command = ("--only", "spans", "-f", "jsonl", "-k", "city:names,last")
+    line = b'{"city": "Reading", "last": "Hope"}'
+    value = json.loads(*rewritten(dpsan, *command, stdin=line))
+    assert value["city"] in {*Sanitizer(only="names").replacing.outputs["surname"]}
+    assert value["last"] == "Hope"  # of spans alone
+
+
+@cases(
+    "name of",
+    ("first_name", "given"),
+    ("customer.lastName", "surname"),
+    ("Patient name", "name"),
+    ("shipping-city", "city"),
+    ("rows[].town[]", "city"),
+    ("company", "employer"),
+    ("at_last", ""),
+    ("name", ""),
+    ("capacity", ""),
+    ("last_seen", ""),
+)
+def test_names_of_columns_that_tell_a_class(name, of):
+    assert named_type(name) == (of and f"={of}")
 
 
 def test_a_name_with_a_colon_is_a_column(dpsan):

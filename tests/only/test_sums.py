@@ -9,8 +9,9 @@ import pytest
 from support import drawn_often as drawn
 
 from dpsan.only.decision import decide
+from dpsan.only.numerals import minute, read
 from dpsan.only.results import follow
-from dpsan.only.sums import BELOW, INSIDE, TOTAL, minute, read
+from dpsan.only.sums import BELOW, INSIDE, TOTAL
 from dpsan.sanitize.sanitizer import Sanitizer
 
 INVOICE = """3 x Oak shelf at £12.50 = £37.50
@@ -157,3 +158,45 @@ def test_what_cannot_follow_stays_as_it_was_drawn():
     assert follow(TOTAL, "£5", ["£30"], "£20") == "£5"
     assert follow(BELOW, "3", ["2", "4"]) < follow(INSIDE, "3", ["2", "4"]) == "3"
     assert read("0.125") == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("The order says 6 to 8 weeks.", lambda low, high: low < high),
+        ("Back in 3-5 days.", lambda low, high: low < high),
+        ("INR to be seen in 3-5 days.", lambda low, high: low < high),
+        ("He asked for 10 to 12 weeks.", lambda low, high: low < high),
+    ],
+)  # fmt: skip
+def test_a_range_runs_upwards(text, holds):
+    outs = drawn(text, 40)
+    assert all(holds(*numbers(out)) for out in outs)
+    assert len(set(outs)) > 3
+
+
+def test_a_year_behind_another_one_is_the_next_one():
+    for out in drawn("Dated 12 December 2025, to begin on Monday 2 February 2026."):
+        (_, year), (day, begins) = re.findall(r"(\d+) \w+ (\d{4})", out)
+        assert int(begins) == int(year) + 1
+        month = re.findall(r"[A-Z]\w+", out)[-1]
+        weekday = date(int(begins), [*month_name].index(month), int(day)).weekday()
+        assert day_name[weekday] in out
+
+
+def test_a_weekday_is_that_of_the_date_before_it_and_not_of_a_year_of_birth():
+    for out in drawn("Date: 21.11.2025 (Friday), next on Monday 24.11."):
+        day, month, year = map(int, re.findall(r"\d+", out)[:3])
+        assert day_name[date(year, month, day).weekday()] in out.split("(")[1][:10]
+    text = "Born 05/30/1946. Admitted 02/09/2026 to us, and she will come to our ward and be seen"
+    for out in drawn(f"{text} by all of us, in the room at the end, on Thursday 02/19."):
+        year, last = int(re.findall(r"\d{4}", out)[1]), out.split()[-1].strip(".")
+        month, day = map(int, last.split("/"))
+        assert out.split()[-2] == day_name[date(year, month, day).weekday()]
+    for out in drawn(
+        "12 May 2025\nShe is to begin her work at our office on 2 May 2026 if you sign "
+        "this page and return the copy of it to us all by Friday 19 May."
+    ):
+        year, weekday, day, month = re.search(r"(\d{4})\n.* (\w+day) (\d+) (\w+)\.", out).groups()
+        told = date(int(year), [*month_name].index(month), int(day)).weekday()
+        assert day_name[told] == weekday

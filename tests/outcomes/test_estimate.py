@@ -102,7 +102,7 @@ def test_mode_evidence_and_deviations_are_those_of_the_formulas(channel):
     gain = prior @ table @ np.linalg.inv(predicted) @ table.T @ prior
     rows = [np.array(LIST), np.array([3])]
     lists = as_lists(rows, size).toarray()
-    count, deviation = fit.of_lists(as_lists(rows, size))
+    count, deviation = fit.of_lists(as_lists(rows, size), fit.factor())
     np.testing.assert_allclose(deviation**2, np.diag(lists.T @ (prior - gain) @ lists), rtol=1e-6)
     given = fit.rates * (table @ (counts / fit.mean))
     np.testing.assert_allclose(count, lists.T @ given)
@@ -124,7 +124,8 @@ def test_a_list_may_change_as_a_whole(channel):
     inverse = np.linalg.inv(np.diag(fit.mean) + table.T @ slopes @ slopes.T @ table)
     gain = prior @ table @ inverse @ table.T @ prior
     lists = as_lists([np.array(LIST)], N + 1)
-    alone, (count, deviation) = fit.of_lists(lists), replace(fit, scales=SHARED).of_lists(lists)
+    fits = fit, replace(fit, scales=SHARED)
+    alone, (count, deviation) = (each.of_lists(lists, each.factor()) for each in fits)
     assert deviation[0] ** 2 == pytest.approx((prior - gain)[np.ix_(LIST, LIST)].sum())
     assert deviation > alone[1]
     # The score of the deviation, and how far all rates follow it: without it in the prior.
@@ -404,7 +405,7 @@ def test_another_vocabulary_than_the_runs_is_refused(run, folder_of_run):
 
 @cases(
     "options told",
-    ("-e 8 A.txt", "give --list or --top"),
+    ("-e 8 A.txt", "--list or --top is required"),
     ("-e 8 --list word1 A.txt", "--list must be NAME=WORD,WORD, each NAME once"),
     ("-e 8 --list a=word1 --list a=word2 A.txt", "--list must be NAME=WORD,WORD, each"),
     ("-e 8 --list a=word1,nowhere A.txt", "list a: not in the vocabulary: nowhere"),

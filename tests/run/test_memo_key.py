@@ -34,7 +34,6 @@ WITHOUT = {
     "allow_unproved": "changes no output",
     "mapped": "a memo excludes a map",
     "fluent": "with its model's digest, which test_fluent has",
-    "language_model": "its digest stands for it",
     "own_sha256": "only with a mechanism of one's own, which test_own has",
 }
 

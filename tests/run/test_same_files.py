@@ -58,20 +58,18 @@ WRITES = {
         (command, "html"): ["--html"]
         for command in ("preview", "report", "evaluate", "explain", "compare", "estimate")
     },
-    ("train", "language_model"): ["-o", "new.npz", "--language-model"],
 }
 READ_BY = {
-    "rewrite": "files keep public spans embeddings language_model policy",
+    "rewrite": "files keep public spans embeddings policy",
     "headers": "file",
     "restore": "file map_",
     "preview": "file embeddings",
     "report": "audits",
-    "evaluate": "original sanitized audit class_files public language_model spans candidates"
-    " embeddings",
-    "estimate": "sanitized audit embeddings keep language_model public",
+    "evaluate": "original sanitized audit class_files public spans embeddings",
+    "estimate": "sanitized audit embeddings keep public",
     "explain": "embeddings public",
     "compare": "embeddings data",
-    "verify": "keep public embeddings language_model",
+    "verify": "keep public embeddings",
     "calibrate": "embeddings public",
     "index": "files embeddings",
     "train": "texts",

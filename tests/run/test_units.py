@@ -313,3 +313,11 @@ def test_a_text_without_replaced_words_is_decided_once(tmp_path, monkeypatch):
         assert not set(other[2:]) & set(MESSAGES)
         assert sum(one == two for one, two in zip(first, other, strict=True)) < len(texts) // 2
         assert memo.rewrite(passes[:1], unit="c") == passes[:1]
+
+
+def test_a_surname_in_an_address_beside_another_one_stays_itself_in_its_unit(tmp_path):
+    """It was taken for a short form of the surname behind the given name, and was two people."""
+    with Memo(tmp_path / "memo", ONLY) as memo:
+        first = memo.rewrite("Ask Donna Patel, mail donna.novak@acme.com.", "chat")
+        then = memo.rewrite("Mr. Novak came.", "chat")
+    assert re.search(r"\.(\w+)@", first)[1] == then.split()[1].lower()

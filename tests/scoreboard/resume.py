@@ -6,12 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from docx_files import document, paragraph
 
 from dpsan.cli.rewrite_options import RewriteOptions
-from dpsan.embeddings.loading import load
-from dpsan.outcomes.language.kneser_ney import Counts, estimated
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row
 
@@ -33,7 +30,6 @@ _TEXT, _CSV, _DOCX = ("a.txt", "b.txt"), ("a.csv", "b.csv"), ("a.docx", "b.docx"
 _KNN = "-e 5 -m knn-response -p k=5 -E words.txt"
 _KRR = "-e 5 -m krr -E words.txt"
 _OPTIMAL = "-e 8 -E words.txt"
-_MODEL = f"{_OPTIMAL} --fluent --language-model"
 
 
 def _named(options: str) -> dict[str, str]:
@@ -53,8 +49,7 @@ _NOTICED: dict[str, list[tuple[Any, ...]]] = {
     "only": [("--only keep", "--only other-keep")],
     "roles": [("--only keep", "+ --roles off")],
     "classes": [(f"{_OPTIMAL} --class keep", f"{_OPTIMAL} --class other-keep")],
-    "fluent": [(_OPTIMAL, f"{_MODEL} one.npz")],
-    "language_model": [(f"{_MODEL} one.npz", f"{_MODEL} two.npz")],
+    "fluent": [("-e 8", "+ --fluent")],
     "field": [(f"{_KRR} -k t", f"{_KRR} -k u", _CSV)],
     "except_": [(f"{_KRR} -k **", "+ --except t", ("a.jsonl", "b.jsonl"))],
     "drop_other": [(f"{_KRR} -k t", "+ --drop-other", _CSV)],
@@ -98,11 +93,6 @@ def changed_options(row: Row, size: Size, folder: Path) -> None:
     env = environment(folder)
     embedding_file(folder / "words.txt", 40, 4)
     embedding_file(folder / "other.txt", 41, 4)
-    digest = load(folder / "words.txt").digest
-    for at, name in enumerate(("one.npz", "two.npz")):
-        counts = Counts(40)
-        counts.add(np.array([41, *range(at, 20), 41]))
-        (folder / name).write_bytes(estimated(counts).to_bytes(digest))
     options = {each.name for each in dataclasses.fields(RewriteOptions) if each.metadata}
     row.count("an option that this row does not know", options != {*_NOTICED, *_SAME, *_OTHERS})
     changes = [(name, *each) for name, some in _NOTICED.items() for each in some]

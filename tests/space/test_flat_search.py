@@ -4,9 +4,8 @@ import faiss
 import numpy as np
 import pytest
 
-from dpsan.space import float32_search as flat_search
-from dpsan.space.exact_search import FlatIndex
-from dpsan.space.float32_search import least_values
+from dpsan.space import exact_search as flat_search
+from dpsan.space.exact_search import FlatIndex, least_values
 
 
 @pytest.fixture

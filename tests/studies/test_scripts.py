@@ -114,7 +114,7 @@ def test_every_study_runs(study, rendered, folder, capsys, monkeypatch):
 
 def test_small_runs_are_those_of_all_studies():
     assert set(MORE) == set(ALL)
-    others = {"bilstm", "estimate", "fluent", "papers", "speed"}
+    others = {"bilstm", "estimate", "fluent", "linkage", "papers", "perplexity", "speed"}
     assert {path.stem for path in FOLDER.glob("*.py")} == {*SCRIPTS, *others}
 
 
@@ -222,7 +222,8 @@ def test_parameters_go_where_they_belong():
 
 
 def test_the_folder_stays_small_and_shadows_nothing():
-    assert sum(len(path.read_text().splitlines()) for path in FILES) <= 6500
+    # 6,500, and linkage and perplexity, which were parts of dpsan/analysis/evaluate.
+    assert sum(len(path.read_text().splitlines()) for path in FILES) <= 6922
     assert len((FOLDER / "speed.py").read_text().splitlines()) <= 250
     names = {path.stem for path in FOLDER.glob("*.py")} | {"common"}
     assert not names & {"dpsan", *sys.stdlib_module_names}

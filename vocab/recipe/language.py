@@ -1,7 +1,7 @@
 """The language model of the vocabulary: which sources it is counted on, and how often each counts.
 
 Knows the corpus files.  Must not know how a model is estimated
-(:mod:`dpsan.outcomes.language.kneser_ney`).
+(`vocab/recipe/kneser_ney.py`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.bundled import load_bundled
-from dpsan.outcomes.language.kneser_ney import Counts, symbols_of_lines
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS
 from recipe.corpus import SOURCES, batches_of
+from recipe.kneser_ney import Counts, symbols_of_lines
 
 WEIGHTS: Final = {
     "enwiki2015": 1,

@@ -8,6 +8,7 @@ threads.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,13 +18,21 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import THREADS, Progress, close_words, distributions
+from dpsan.outcomes.distributions import Progress, close_words, distributions
 from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
+THREADS: Final = min(4, os.cpu_count() or 1)
+"""Distributions that are computed side by side."""
 _CELLS: Final = 2e6
 """Probabilities of a block of words."""
+
+
+def unit_label(kind: type[Mechanism]) -> str:
+    """Return the unit of epsilon in words."""
+    return "nats" if kind.is_ldp() else "per unit of distance"
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import EVERY, VERSIONS, Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, UsageError, refuse
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, cosines, words_at
 from dpsan.outcomes.emissions import Emissions
@@ -239,8 +239,7 @@ class Folds:
     """
 
     def __init__(self, corpus: Corpus, words: Sequence[str], seeds: int) -> None:
-        if len(corpus.labels) < EVERY:
-            raise UsageError(f"--labels needs at least {EVERY} records")
+        refuse(len(corpus.labels) < EVERY, f"--labels needs at least {EVERY} records")
         self._corpus, self._words = corpus, words
         self._clean = [self._judged(corpus.originals, seed) for seed in range(seeds)]
 

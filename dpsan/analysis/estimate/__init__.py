@@ -114,13 +114,7 @@ class Estimate:
         Returns:
             Rows of ``list``, ``more`` and ``less`` (groups) and ``times``, per word.
         """
-        ratios = estimate.least_ratios(self._beside, matrix_of(lists, self._embeddings))
-        names, labels = [*lists], [*self.groups]
-        return [
-            {"list": names[k], "more": labels[a], "less": labels[b], "times": float(times)}
-            for (k, a, b), times in np.ndenumerate(ratios)
-            if times > 1
-        ]
+        return self._called(lists, 0)[0]
 
     def top(self, most: int = 20) -> Rows:
         """Return the words that each group uses more than all groups, the clearest first.
@@ -128,12 +122,26 @@ class Estimate:
         Returns:
             Rows of ``group`` and ``word``.
         """
-        self._refuse_small(_LEAST_TOP)
-        return [
-            {"group": label, "word": self._embeddings.index_to_key[row]}
-            for label, group in zip(self.groups, self._beside, strict=True)
-            for row in estimate.over_represented(self._whole, group)[:most]
+        return self._called({}, most)[1]
+
+    def _called(self, lists: Mapping[str, Iterable[str]], most: int) -> tuple[Rows, Rows]:
+        """Return :meth:`comparisons` and :meth:`top`, which share the longest step."""
+        if most:
+            self._refuse_small(_LEAST_TOP)
+        matrix, names, labels = matrix_of(lists, self._embeddings), [*lists], [*self.groups]
+        found, top = list[Any](), Rows()
+        for label, group in zip(labels, self._beside, strict=True):
+            factor = group.factor()
+            found += [group.of_lists(matrix, factor)] if lists else []
+            rows = estimate.over_represented(self._whole, group, factor)[:most] if most else ()
+            top += [{"group": label, "word": self._embeddings.index_to_key[row]} for row in rows]
+        ratios: Any = estimate.least_ratios(found, [*self.groups.values()]) if lists else ()
+        comparisons = [
+            {"list": names[k], "more": labels[a], "less": labels[b], "times": float(times)}
+            for (k, a, b), times in np.ndenumerate(ratios)
+            if times > 1
         ]
+        return comparisons, top
 
 
 def reader(sanitizer: Sanitizer) -> Callable[[str], Ids]:
@@ -221,15 +229,14 @@ def answers(
     """Return all estimates as JSON has them; ``most``: words that each group uses more."""
     progress("counts", 0.5)
     counts = found.counts(lists) if lists else []
-    progress("comparisons", 0.7)
-    comparisons = found.comparisons(lists) if lists else []
-    progress("words", 0.9)
+    progress("comparisons and words", 0.7)
+    comparisons, top = found._called(lists, most)
     return {
         "groups": found.groups,
         "misfit": found.misfit,
         "counts": counts,
         "comparisons": comparisons,
-        "top": found.top(most) if most else [],
+        "top": top,
         "no_call": NO_CALL,
     }
 

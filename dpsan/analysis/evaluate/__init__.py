@@ -6,7 +6,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,19 +24,15 @@ from dpsan.analysis.evaluate.attack import (
     recovered,
     strongest,
 )
-from dpsan.analysis.evaluate.linkage import Linkage, linkage, read_candidates
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
-from dpsan.analysis.evaluate.readability import MODEL, Readability, language_model, readability
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.analysis.pages.sections import by_name
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError
-from dpsan.files.compression import blocks_of
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import check_outputs, cosines
-from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.ngrams import Ngrams, model_for
 from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__
@@ -48,12 +44,9 @@ class Question:
 
     Args:
         mechanism: between the two, None if it is not known: then there are no attacks.
-        public: a language model or public text, for readability and the attack by context.
         spans: file of spans of personal data.
         copies: versions of each record in the sanitized file, one after the other: attackers who
             know the mechanism get all.
-        candidates: file of texts that a reader holds for possible originals.
-        first_words: linkage also by the first so many words.
     """
 
     original: Path
@@ -61,12 +54,9 @@ class Question:
     inputs: Inputs = field(default_factory=Inputs)
     mechanism: Mechanism | None = None
     tokenizer: str = "unicode"
-    public: Sequence[Path] = ()
     spans: Path | None = None
     labels: str | None = None
     copies: int = 1
-    candidates: Path | None = None
-    first_words: Sequence[int] = ()
     audited: bool = False
     """True if an audit says that the mechanism wrote the sanitized texts."""
     by_value: bool = False
@@ -87,8 +77,6 @@ class Evaluation:
     unchanged: dict[WordClass, Share]
     cosine: dict[str, float | None]
     """Mean cosine of word and output, and the number of words whose both are known."""
-    readability: Readability | None
-    """None without a language model."""
     attacks: tuple[Attack, ...]
     impossible_outputs: int
     """Output words that the mechanism cannot have given."""
@@ -97,8 +85,6 @@ class Evaluation:
     persons fully hidden by attack, where spans have a subject.
     """
     accuracy: Accuracy | None
-    linkage: Linkage | None
-    """None without candidates."""
     notes: tuple[str, ...]
 
     @property
@@ -127,16 +113,10 @@ def check(question: Question) -> None:
     """Complain about what would fail late, before the long work.
 
     Raises:
-        InputError: a file of public text cannot be read.
         ExtraMissingError: a library is not installed.
     """
     if question.labels is not None and find_spec("sklearn") is None:
         raise ExtraMissingError("--labels", "evaluate")
-    for path in question.public:
-        if path.suffix == MODEL:
-            continue
-        if path.is_file() or not path.exists():  # a pipe can be read only once
-            next(blocks_of(path, lambda _: None), None)
 
 
 def evaluate(
@@ -171,25 +151,12 @@ def evaluate(
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
         table = locate(question.spans, pairs, whole=inputs.max_records is None)
-    candidates = None
-    if question.candidates is not None:
-        candidates = read_candidates(question.candidates, inputs, vocabulary, pairs)
     judged = None
     if question.labels is not None:
         judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
-    report("the language model", 0.2)
-    model = language_model(question.public, embeddings, vocabulary)
-    readable = None
-    if model is not None:
-        readable = readability(pairs.original, pairs.sanitized, vocabulary, model)
-    report("attacks on words", 0.4)
+    model, _ = model_for(embeddings) or (None, "")
+    report("attacks on words", 0.2)
     made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model)
-    linked = None
-    if candidates is not None:
-        mechanism, first = question.mechanism, question.first_words
-        emissions = None if mechanism is None else Emissions(mechanism, space)
-        report("attacks on texts", 0.8)
-        linked = linkage(candidates, vocabulary, emissions, first)
     spans = None
     if table is not None:
         by_attack = {attack.attack: recovered(table, attack.right) for attack in made}
@@ -209,12 +176,10 @@ def evaluate(
         words=len(pairs.same),
         unchanged=made[0].success,  # reading the output as it stands
         cosine=_mean_cosine(pairs, space),
-        readability=readable,
         attacks=made,
         impossible_outputs=impossible,
         spans=spans,
         accuracy=judged,
-        linkage=linked,
         notes=_notes(question, pairs, impossible, model),
     )
 
@@ -248,8 +213,7 @@ def _notes(
     question: Question, pairs: Pairs, impossible: int, model: Ngrams | None
 ) -> tuple[str, ...]:
     unknown = question.mechanism is None
-    also = "" if unknown else " and no attack that reads context"
-    unread = f"no readability{also}: this vocabulary has no language model (--language-model)"
+    unread = "no attack that reads context: only the bundled vocabulary has a language model"
     wrong = f"{impossible} words cannot be outputs of this mechanism"
     notes = {
         f"{pairs.unaligned} of {len(pairs.original)} texts could not be aligned and are left out "
@@ -257,7 +221,7 @@ def _notes(
         "no attack but reading: the mechanism is not given (--epsilon or --audit)": unknown,
         f"{len(pairs.more) + 1} noisings: what was kept is judged by the first one; attackers who "
         "know the mechanism read all of them": pairs.more,
-        unread: model is None,
+        unread: model is None and not unknown,
         "numbers were drawn by value, which the attacks do not know: what they read back of "
         "numbers is less than others would": question.by_value,
         f"{wrong}: is it the one that was used, and the first file the original?": impossible,

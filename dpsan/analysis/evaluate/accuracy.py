@@ -107,8 +107,7 @@ class Classifier:
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression
 
-        if len(set(labels)) < 2:
-            raise UsageError("a classifier needs two labels among the training records")
+        refuse(len(set(labels)) < 2, "a classifier needs two labels among the training records")
         least = 2 if len(labels) >= 200 else 1
         self._vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=least, sublinear_tf=True)
         self._model = LogisticRegression(max_iter=1000, random_state=0)

@@ -7,7 +7,7 @@ likeliest words to the left and right; ⊥ is one of them that is never guessed.
 
 A model of little text is too sure of itself, so it is read with its probabilities to the power tau,
 for every tau in :data:`TAUS`; and with and without what the other words of a unit are about
-(coherence.py), which noise hides at a small epsilon.  ``readability.py`` chooses the model.
+(coherence.py), which noise hides at a small epsilon.
 """
 
 from __future__ import annotations

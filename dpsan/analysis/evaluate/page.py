@@ -8,7 +8,6 @@ from typing import Any
 from dpsan.analysis.evaluate import Evaluation
 from dpsan.analysis.evaluate.accuracy import VERSIONS
 from dpsan.analysis.evaluate.attack import Attack
-from dpsan.analysis.evaluate.readability import Readability
 from dpsan.analysis.evaluate.vocabulary import WordClass
 from dpsan.analysis.pages.sections import Cell, Section, Shown, written
 from dpsan.outcomes.intervals import Share
@@ -22,16 +21,13 @@ def shown(result: Evaluation) -> Shown:
     parts = [
         _table("kept", {"unchanged": result.unchanged}),
         Section(("similarity", "value", "what it is"), [cosine]),
-        *([] if result.readability is None else [_readability(result.readability)]),
     ]
     readers = [attack for attack in result.attacks[1:] if attack.attack != "informed"]
     informed = [attack for attack in result.attacks if attack.attack == "informed"]
     # Apart: three do not fit a terminal.
     parts += [_attacks("read back", readers), _attacks("others known", informed)]
-    parts += [*_linkage(result), *_spans(result)]
-    return Shown(
-        _about(result), parts + _accuracy(result), _conclusion(result), warnings=result.notes
-    )
+    parts += [*_spans(result), *_accuracy(result)]
+    return Shown(_about(result), parts, _conclusion(result), warnings=result.notes)
 
 
 def _about(result: Evaluation) -> str:
@@ -74,16 +70,6 @@ def _attacks(title: str, attacks: Sequence[Attack]) -> Section:
     return _table(title, {attack.attack: attack.success for attack in attacks}, notes=notes)
 
 
-def _readability(readable: Readability) -> Section:
-    rows: list[tuple[Cell, ...]] = []
-    for name, value, times in readable.rows:
-        whole = None if value is None else round(value)
-        rows.append((name, whole, None if times is None else round(times, 2)))
-    notes = [f"trigrams of {number(readable.public_words)} words of public text"]
-    notes += filter(None, [readable.verdict])
-    return Section(("readability", "perplexity", "times the original's"), rows, notes)
-
-
 def _spans(result: Evaluation) -> list[Section]:
     if result.spans is None:
         return []
@@ -99,17 +85,6 @@ def _spans(result: Evaluation) -> list[Section]:
     if persons := result.spans.get("persons"):
         out.append(_table("persons, by attack", {"fully hidden": persons}, of="persons"))
     return out
-
-
-def _linkage(result: Evaluation) -> list[Section]:
-    if result.linkage is None:
-        return []
-    rows: list[tuple[Cell, ...]] = []
-    for reader in result.linkage.readers:
-        extent = "all" if reader.words is None else f"first {reader.words}"
-        rows.append((reader.reader, extent, reader.candidates, reader.first.total, reader.first))
-    columns = ("original found by", "words", "among", "texts", "first")
-    return [Section(columns, rows, result.linkage.notes)]
 
 
 def _accuracy(result: Evaluation) -> list[Section]:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
-from dpsan.analysis.evaluate.readability import language_model
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages.sections import Part, Prose, Section, Shown, by_name, plain_meaning
 from dpsan.embeddings.base import Embeddings
@@ -27,7 +26,7 @@ from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.emissions import likeliest_inputs
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.decoding import guesses, tables_for
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.ngrams import Ngrams, model_for
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST
 from dpsan.privacy import randomness
@@ -173,7 +172,7 @@ def preview(
     vocabulary = Vocabulary(embeddings, "unicode")
     texts, lengths = _read(path, inputs, vocabulary)
     measured = _Measured(texts, vocabulary)
-    model = language_model((), embeddings, vocabulary)
+    model, _ = model_for(embeddings) or (None, "")
     specs = [(f"-e {number(epsilon)}", Settings(epsilon=epsilon)) for epsilon in epsilons]
     left_out = None
     try:

@@ -5,8 +5,7 @@ The file consists of JSON lines:
 
 * the claim, an object with these keys: ``dpsan_certificate`` (version of this layout), ``dpsan``
   (version of the program), ``mechanism``, ``vocabulary`` (digest), ``words`` (n), ``public`` (row
-  numbers), ``epsilon`` and ``delta`` (exact decimals), ``language_model`` (digest, if one decodes
-  the drawn words, which changes no guarantee) and ``weights`` (name of the form).  The form
+  numbers), ``epsilon`` and ``delta`` (exact decimals) and ``weights`` (name of the form).  The form
   ``sparse`` adds ``common`` and ``increment``;
 * a line for each word, in order of row numbers.  ``sparse``: output, mass, output, mass ..., and
   any other string has the common weights alone.  ``dense``: the weight of every output, and one
@@ -76,7 +75,6 @@ def write_certificate(
     sanitizer: Sanitizer,
     verification: Verification,
     *,
-    language_model: str | None = None,
     force: bool = False,
 ) -> str | None:
     """Write the certificate, complete under its name or not at all.
@@ -85,7 +83,6 @@ def write_certificate(
         path: path of the new file.
         sanitizer: the verified sanitizer.
         verification: the verdict.  Nothing is written of a guarantee that is not kept.
-        language_model: digest of the model that drawn words are decoded by.
         force: replace an existing file.
 
     Returns:
@@ -99,19 +96,14 @@ def write_certificate(
         return None
     weights = certificate_weights(sanitizer)
     with AtomicFile(path, force=force) as sink:
-        for line in _lines(sanitizer, verification.certified, weights, language_model):
+        for line in _lines(sanitizer, verification.certified, weights):
             digest = sink.sha256
             sink.write(line)
         sink.commit()
     return digest
 
 
-def _lines(
-    sanitizer: Sanitizer,
-    epsilon: float,
-    weights: Table,
-    language_model: str | None,
-) -> Iterator[bytes]:
+def _lines(sanitizer: Sanitizer, epsilon: float, weights: Table) -> Iterator[bytes]:
     """Yield the lines of a certificate."""
     claim: dict[str, Any] = {
         "dpsan_certificate": _VERSION,
@@ -122,7 +114,6 @@ def _lines(
         "public": list(sanitizer.public),
         "epsilon": str(Decimal(epsilon)),  # every digit: a rounded one may be too small
         "delta": "0",
-        **({} if language_model is None else {"language_model": language_model}),
         "weights": "dense",
     }
     if isinstance(weights, SparseTable):

@@ -16,7 +16,7 @@ from dpsan.analysis.verify.base import Check, in_random_order
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, noise_fit
 from dpsan.analysis.verify.independence import independence
 from dpsan.embeddings.word_lists import NUMBERS
-from dpsan.errors import UsageError
+from dpsan.errors import refuse
 from dpsan.mechanisms.samplers.base import PointSampler
 from dpsan.only.decision import decide
 from dpsan.only.hashes import Hashes
@@ -140,8 +140,7 @@ def verify_replaced(sanitizer: Sanitizer) -> tuple[str, list[Check]]:
     Raises:
         UsageError: the sanitizer has a seed, so its draws are public.
     """
-    if sanitizer.seeded:
-        raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
+    refuse(sanitizer.seeded, "NOT PRIVATE: a seed makes the random numbers public", "leave it out")
     key, single = randomness.new_key(), sanitizer.by_text()
     texts = exchanged_texts(single, derive_key(key, "words"))
     checks = [exchanges(single, *texts, derive_key(key, "outputs")), lists(sanitizer)]

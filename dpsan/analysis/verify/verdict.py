@@ -22,7 +22,7 @@ from dpsan.analysis.verify.base import Check, unknown_words
 from dpsan.analysis.verify.configuration import Exposure, exposures
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
-from dpsan.errors import UsageError
+from dpsan.errors import refuse
 from dpsan.mechanisms.base import Mechanism, certify
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.samplers.base import Sampler, Table
@@ -268,8 +268,7 @@ def verify(
     Raises:
         UsageError: the sanitizer has a seed, so its draws are public.
     """
-    if sanitizer.seeded:
-        raise UsageError("NOT PRIVATE: a seed makes the random numbers public", "leave it out")
+    refuse(sanitizer.seeded, "NOT PRIVATE: a seed makes the random numbers public", "leave it out")
     started = time.perf_counter()
     guarantee, space = sanitizer.guarantee, sanitizer.space
     claim = claim_of(guarantee)

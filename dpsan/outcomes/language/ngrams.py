@@ -5,40 +5,35 @@
 
 The file (``.npz``) has the bigrams ascending by their symbols, each by how far it is above the one
 before, and the trigrams likewise below their bigrams.  Logarithms are whole multiples of 1/12 (of
-the weights b: 1/24).  :mod:`dpsan.outcomes.language.kneser_ney` makes a model from text.
+the weights b: 1/24).  vocab/language.py makes it from text.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-from dpsan.errors import DpsanError, file_reason
-from dpsan.files.source import open_regular
+from dpsan.embeddings.bundled import LANGUAGE, bundled_digest, bundled_language_model
+from dpsan.errors import EmbeddingError
 from dpsan.outcomes.language.symbols import KINDS
 from dpsan.space.arrays import Ids
 
 FORMAT: Final = 2
-_STEP: Final = 12
+STEP: Final = 12
 """Steps of a logarithm that is stored."""
-_WEIGHT: Final = (24, 2.0)
+WEIGHT: Final = (24, 2.0)
 """The same of a weight b, and the largest one that can be stored."""
-_LOGS: Final = -np.arange(256, dtype=np.float32) / np.float32(_STEP)
-_WEIGHTS: Final = _WEIGHT[1] - np.arange(256, dtype=np.float32) / np.float32(_WEIGHT[0])
+_LOGS: Final = -np.arange(256, dtype=np.float32) / np.float32(STEP)
+_WEIGHTS: Final = WEIGHT[1] - np.arange(256, dtype=np.float32) / np.float32(WEIGHT[0])
 """The logarithm that each number of steps stands for."""
-_LARGEST: Final = 1 << 30
-"""Bytes of the largest file."""
 _FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _FILTER_BITS: Final = 24
 _AT_ONCE: Final = 1 << 17
@@ -47,10 +42,6 @@ _AT_ONCE: Final = 1 << 17
 Logs = NDArray[np.float32]
 Stored = NDArray[np.float16] | NDArray[np.uint8]
 """Logarithms that are many: exact to 1/100, or steps as in the file."""
-
-
-class ModelError(DpsanError):
-    """A file is no language model, is damaged, or was made for other words."""
 
 
 class _Keys:
@@ -177,85 +168,39 @@ class Ngrams:
         after = _best(first, second, logs, second < self.n, self.size, count)
         return after, _best(second, first, joint, words, self.size, count)
 
-    def to_bytes(self, vocabulary: str) -> bytes:
-        """Return the file of the model.
-
-        Args:
-            vocabulary: digest of the embeddings.
-        """
-        buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            format=np.array([FORMAT, self.n, self.words]),
-            vocabulary=np.frombuffer(vocabulary.encode(), dtype=np.uint8),
-            unigrams=_in_steps(self.unigrams),
-            weights=_in_steps(self.weights, *_WEIGHT),
-            bigrams=_rises(self.bigrams),
-            log_bigrams=_in_steps(self.log_bigrams),
-            bigram_weights=_in_steps(self.bigram_weights, *_WEIGHT),
-            trigrams=_rises(self.trigrams),
-            log_trigrams=_in_steps(self.log_trigrams),
-        )
-        return buffer.getvalue()
-
     @classmethod
-    def from_bytes(cls, data: bytes, vocabulary: str) -> tuple[Ngrams, str]:
-        """Return a model, and the digest of its file.
+    def from_bytes(cls, data: bytes, vocabulary: str) -> Ngrams:
+        """Return a model.
 
         Args:
-            vocabulary: digest of the embeddings it must be for.
+            vocabulary: digest of the embeddings that it must be for.
 
         Raises:
-            ModelError: it is damaged, or of another vocabulary.
+            EmbeddingError: it is damaged, or of another vocabulary.
         """
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-                made_for = stored["vocabulary"].tobytes().decode("ascii")
                 version, n, words = stored["format"].tolist()
-                model = _restored(n, words, stored) if version == FORMAT else None
+                if (version, stored["vocabulary"].tobytes()) != (FORMAT, vocabulary.encode()):
+                    raise ValueError
+                return _restored(n, words, stored)
         except Exception:  # noqa: BLE001 - the bytes may be anything
-            raise ModelError("the language model is damaged, or no language model") from None
-        if model is None:
-            raise ModelError("the language model was made by another version of dpsan")
-        if made_for != vocabulary:
-            raise ModelError(
-                "the language model was made for another vocabulary",
-                "'dpsan train' makes one with each vocabulary",
-            )
-        return model, hashlib.sha256(data).hexdigest()
-
-    @classmethod
-    def read(cls, path: Path, vocabulary: str) -> tuple[Ngrams, str]:
-        """Return the model of a file, and the file's digest.
-
-        Raises:
-            ModelError: see :meth:`from_bytes`; or the file cannot be read.
-        """
-        try:
-            with os.fdopen(open_regular(path), "rb") as file:
-                data = file.read(_LARGEST + 1)
-        except OSError as error:
-            raise ModelError(f"{path}: {file_reason(error)}") from None
-        if len(data) > _LARGEST:
-            raise ModelError(f"{path}: larger than a language model can be")
-        try:
-            return cls.from_bytes(data, vocabulary)
-        except ModelError as error:
-            raise ModelError(f"{path}: {error.message}", error.hint) from None
+            what = "damaged, or of another vocabulary"
+            raise EmbeddingError(LANGUAGE, what, "reinstall dpsan") from None
 
 
-def model_for(embeddings: Embeddings, path: Path | None = None) -> tuple[Ngrams, str] | None:
-    """Return the model of a file, else that of the bundled vocabulary, and the digest of its file.
+def model_for(embeddings: Embeddings) -> tuple[Ngrams, str] | None:
+    """Return the model of the bundled vocabulary, and the digest of its file.
 
-    None for another vocabulary without a file.
+    None for another vocabulary.
 
     Raises:
-        ModelError: see :meth:`Ngrams.read`.
+        EmbeddingError: see :meth:`Ngrams.from_bytes`.
     """
-    if path is not None:
-        return Ngrams.read(path, embeddings.digest)
     data = bundled_language_model() if embeddings.digest == bundled_digest() else None
-    return None if data is None else Ngrams.from_bytes(data, embeddings.digest)
+    if data is None:
+        return None
+    return Ngrams.from_bytes(data, embeddings.digest), hashlib.sha256(data).hexdigest()
 
 
 def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
@@ -295,25 +240,9 @@ def _best(
     return out
 
 
-def _in_steps(logs: NDArray[Any], step: int = _STEP, largest: float = 0.0) -> NDArray[np.uint8]:
-    if logs.dtype == np.uint8:
-        return logs
-    steps = np.rint(step * (largest - logs.astype(np.float32)))
-    return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
-
-
 def _logs(stored: NDArray[Any], table: Logs = _LOGS) -> Logs:
     """Return logarithms; a table has those of steps."""
     return table.take(stored) if stored.dtype == np.uint8 else stored.astype(np.float32)
-
-
-def _rises(keys: Ids) -> NDArray[np.uint8]:
-    """Return how far each key is above the one before, byte by byte: equal high bytes stand
-    together, which makes files small.
-    """
-    rises = np.diff(keys, prepend=0)
-    size = 4 if rises.max(initial=0) < 1 << 32 else 8
-    return np.ascontiguousarray(rises.astype(f"<u{size}").view(np.uint8).reshape(-1, size).T)
 
 
 def _keys(rises: NDArray[np.uint8], limit: int) -> Ids:

@@ -1,7 +1,16 @@
-"""Linkage: how often an attacker who holds candidates finds the original of a sanitized text."""
+"""How often an attacker who holds candidates finds the original of a sanitized text, as JSON.
+
+python docs/studies/linkage.py -e 8 --candidates all.txt --words 6 --words 12 letters.txt safe.txt
+
+A reader is an attacker who holds all candidates equally likely, and takes the one of the highest
+score.  The vocabulary is the bundled one, or that of -E.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,12 +19,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.evaluate.pairs import Inputs, Pairs, records
+from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
+from dpsan.analysis.pages.sections import by_name
+from dpsan.embeddings.cache.store import Store
+from dpsan.errors import DpsanError
+from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.text_likelihood import Texts, counted, ordered, ranks
+from dpsan.outcomes.text_likelihood import Texts, ordered, ranks
 from dpsan.privacy import randomness
+from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, blocks
 from dpsan.text.tokens import write_gaps
 
@@ -185,7 +199,20 @@ def _tf_idf(texts: Texts, sanitized: Texts, vocabulary: Vocabulary) -> Floats:
 def _counts(texts: Texts, vocabulary: Vocabulary) -> Any:
     listed = (texts.ids >= 0) & (texts.ids < vocabulary.n)
     rows = np.where(listed, vocabulary.fold[np.where(listed, texts.ids, 0)], vocabulary.n)
-    return counted(rows, texts.starts, vocabulary.n + 1)
+    return _counted(rows, texts.starts, vocabulary.n + 1)
+
+
+def _counted(numbers: Ids, starts: Ids, size: int) -> Any:
+    """Return the counts of numbers in each text, sparse (r, size); the last number is not counted.
+
+    Args:
+        numbers: numbers of all words, (m,), below ``size``.
+        starts: offsets of the texts, and the end of the last one, (r + 1,).
+    """
+    from scipy.sparse import csr_matrix  # heavy import
+
+    used = (numbers < size - 1).astype(np.float64)
+    return csr_matrix((used, numbers, starts), (len(starts) - 1, size))
 
 
 def _unit(rows: Any) -> Any:
@@ -204,3 +231,44 @@ def _notes(emissions: Emissions | None, candidates: Candidates) -> tuple[str, ..
     if any((version.ids < 0).any() for version in candidates.noisings):
         notes.append("outputs that are no words of the vocabulary are not read: a lower bound")
     return tuple(notes)
+
+
+def judged(asked: argparse.Namespace) -> Linkage:
+    """Return how often each reader finds the originals of two files."""
+    names = {"embeddings": asked.embeddings, "cache": Store()}
+    sanitizer = Sanitizer(asked.mechanism, epsilon=asked.epsilon, allow_unproved=True, **names)
+    fields = () if asked.field is None else (asked.field,)
+    inputs = Inputs("auto", ReadOptions(fields=fields), asked.max_records)
+    vocabulary = Vocabulary(sanitizer.embeddings, "unicode")
+    pairs = read_pairs(asked.original, asked.sanitized, inputs, vocabulary, asked.copies)
+    candidates = read_candidates(asked.candidates, inputs, vocabulary, pairs)
+    emissions = Emissions(sanitizer.mechanism, sanitizer.space)
+    return linkage(candidates, vocabulary, emissions, asked.words)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("original", type=Path, metavar="ORIGINAL")
+    parser.add_argument("sanitized", type=Path, metavar="SANITIZED")
+    parser.add_argument("--candidates", type=Path, required=True, help="texts that a reader holds")
+    parser.add_argument("-m", "--mechanism", default="optimal-response")
+    parser.add_argument("-e", "--epsilon", type=float, required=True)
+    parser.add_argument("-E", "--embeddings", type=Path)
+    parser.add_argument("-k", "--field", help="of a container")
+    parser.add_argument("--words", type=int, action="append", default=[], help="first words alone")
+    parser.add_argument("--copies", type=int, default=1, help="versions of each record (1)")
+    parser.add_argument("--max-records", type=int)
+    asked = parser.parse_args(given)
+    try:
+        print(json.dumps(by_name(judged(asked))))
+    except DpsanError as error:
+        print(f"linkage.py: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -14,6 +14,7 @@ Hirsimäki and Virpioja 2007, section III).
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import blocks_of_all
 from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.language.ngrams import FORMAT, STEP, WEIGHT, Ngrams
 from dpsan.outcomes.language.symbols import KINDS, Gap, gap_kinds, symbols_of
 from dpsan.space.arrays import Floats, Ids
 from dpsan.text.lookup import Lookup
@@ -59,30 +60,35 @@ class Counts:
         self.unigrams = np.zeros(self.size, dtype=np.int64)
         self.pairs = self.triples = np.zeros(0, dtype=np.int64)
         """``v·S + w`` and ``(u·S + v)·S + w``, ascending."""
-        self.pair_counts = self.triple_counts = np.zeros(0, dtype=np.int32)
+        self.pair_counts = self.triple_counts = np.zeros((2, 0), dtype=np.int32)
+        """Counts by the weights of the sources, and occurrences."""
 
-    def add(self, symbols: Ids) -> None:
-        """Count some symbols."""
+    def add(self, symbols: Ids, weight: int = 1) -> None:
+        """Count some symbols, each ``weight`` times."""
         size = self.size
-        self.unigrams += np.bincount(symbols[1:], minlength=size)
+        self.unigrams += weight * np.bincount(symbols[1:], minlength=size)
         for at in range(0, len(symbols) - 1, _CHUNK):
             part = symbols[at : at + _CHUNK + 2].astype(np.int64)
             pairs = part[: _CHUNK + 1][:-1] * size + part[1 : _CHUNK + 1]
-            self.pairs, self.pair_counts = _added(self.pairs, self.pair_counts, pairs)
+            self.pairs, self.pair_counts = _added(self.pairs, self.pair_counts, pairs, weight)
             inside = ~np.isin(part[1:-1], (self.n + Gap.LINE, self.n + Gap.END))
             triples = (part[:-2] * size + part[1:-1])[inside] * size + part[2:][inside]
-            self.triples, self.triple_counts = _added(self.triples, self.triple_counts, triples)
+            held = self.triples, self.triple_counts
+            self.triples, self.triple_counts = _added(*held, triples, weight)
 
 
-def _added(keys: Ids, counts: NDArray[np.int32], new: Ids) -> tuple[Ids, NDArray[np.int32]]:
+def _added(
+    keys: Ids, counts: NDArray[np.int32], new: Ids, weight: int
+) -> tuple[Ids, NDArray[np.int32]]:
     """Return keys with counts, and those of more occurrences."""
     distinct, times = np.unique(new, return_counts=True)
     every = np.concatenate([keys, distinct])
-    sums = np.concatenate([counts, times])
+    more = times.astype(np.int32) * np.array([[weight], [1]], dtype=np.int32)
+    sums = np.concatenate([counts, more], axis=1)
     order = np.argsort(every, kind="stable")
     every = every[order]
     first = np.flatnonzero(np.diff(every, prepend=-1))
-    total = np.add.reduceat(sums[order], first) if len(first) else sums
+    total = np.add.reduceat(sums[:, order], first, axis=1) if len(first) else sums
     return every[first], total.astype(np.int32)
 
 
@@ -131,12 +137,15 @@ class _Order:
     Args:
         history: number of the history of each n-gram.
         counts: of the n-grams.
+        seen: how often the text has them.
         histories: how many there are.
     """
 
-    def __init__(self, history: Ids, counts: NDArray[Any], histories: int) -> None:
+    def __init__(
+        self, history: Ids, counts: NDArray[Any], seen: NDArray[Any], histories: int
+    ) -> None:
         self._history, self._counts = history, counts
-        least = np.minimum(_discounts(counts) / np.maximum(counts, _LEAST), _MOST)
+        least = np.minimum(_discounts(seen) / np.maximum(seen, _LEAST), _MOST)
         self.own: Floats = counts * (1 - least)
         """Counts of the n-grams, less the discounts."""
         self._total = np.bincount(history, counts, histories)
@@ -168,15 +177,16 @@ def estimated(counts: Counts, bigrams: int = BIGRAMS, trigrams: int = TRIGRAMS) 
     first, second = np.divmod(pairs, size)
     above = np.searchsorted(pairs, triples // size)
     suffix = np.searchsorted(pairs, triples % (size * size))
-    whole = counts.pair_counts
+    whole, seen = counts.pair_counts
     unigrams = _shares(np.bincount(second, whole, size))
-    two = _Order(first, whole, size).given(unigrams[second])
-    order = _Order(above, counts.triple_counts, len(pairs))
+    two = _Order(first, whole, seen, size).given(unigrams[second])
+    often, times = counts.triple_counts
+    order = _Order(above, often, times, len(pairs))
     kept = _largest(order.gain(two[suffix]), trigrams)
     above, suffix, third = above[kept], suffix[kept], triples[kept] % size
 
     rest = np.maximum(whole - np.bincount(suffix, order.own[kept], len(pairs)), _LEAST)
-    lower = _Order(first, rest.copy(), size)
+    lower = _Order(first, rest.copy(), rest / whole * seen, size)
     gain = lower.gain(unigrams[second])
     gain[above] = np.inf
     chosen = _largest(gain, max(bigrams, int(np.isinf(gain).sum())))
@@ -241,3 +251,41 @@ def _largest(values: Floats, count: int) -> Ids:
 
 def _logs(values: Floats) -> NDArray[np.float32]:
     return np.log(np.maximum(values, 1e-30)).astype(np.float32)
+
+
+def to_bytes(model: Ngrams, vocabulary: str) -> bytes:
+    """Return the file of a model.
+
+    Args:
+        vocabulary: digest of the embeddings.
+    """
+    buffer = io.BytesIO()
+    np.savez_compressed(
+        buffer,
+        format=np.array([FORMAT, model.n, model.words]),
+        vocabulary=np.frombuffer(vocabulary.encode(), dtype=np.uint8),
+        unigrams=_in_steps(model.unigrams),
+        weights=_in_steps(model.weights, *WEIGHT),
+        bigrams=_rises(model.bigrams),
+        log_bigrams=_in_steps(model.log_bigrams),
+        bigram_weights=_in_steps(model.bigram_weights, *WEIGHT),
+        trigrams=_rises(model.trigrams),
+        log_trigrams=_in_steps(model.log_trigrams),
+    )
+    return buffer.getvalue()
+
+
+def _in_steps(logs: NDArray[Any], step: int = STEP, largest: float = 0.0) -> NDArray[np.uint8]:
+    if logs.dtype == np.uint8:
+        return logs
+    steps = np.rint(step * (largest - logs.astype(np.float32)))
+    return np.asarray(np.clip(steps, 0, 255), dtype=np.uint8)
+
+
+def _rises(keys: Ids) -> NDArray[np.uint8]:
+    """Return how far each key is above the one before, byte by byte: equal high bytes stand
+    together, which makes files small.
+    """
+    rises = np.diff(keys, prepend=0)
+    size = 4 if rises.max(initial=0) < 1 << 32 else 8
+    return np.ascontiguousarray(rises.astype(f"<u{size}").view(np.uint8).reshape(-1, size).T)

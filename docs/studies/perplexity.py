@@ -1,16 +1,20 @@
-"""Measure the readability of a sanitized text: its perplexity beside that of the original.
+"""The readability of a sanitized text, as JSON: its perplexity beside that of the original.
 
-Perplexity is e^(-mean of ln p(word|what is before it)) over all words of all texts, under a trigram
-model of public text.  All words that the vocabulary lacks are one symbol, which favours the
-original.  The anchor is the original with the words of each text in random order: what has the
-right words and says nothing.
+python docs/studies/perplexity.py letter.txt safe.txt
+python docs/studies/perplexity.py -k body tickets.csv safe.csv
 
-The model is a file of one, public text, or that of the vocabulary.
+Perplexity is e^(-mean of ln p(word|what is before it)) over all words of all texts, under the
+trigram model of the bundled vocabulary.  All words that the vocabulary lacks are one symbol, which
+favours the original.  The anchor is the original with the words of each text in random order: what
+has the right words and says nothing.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,41 +22,18 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.base import Embeddings, no_progress
-from dpsan.errors import refuse
-from dpsan.outcomes.language.kneser_ney import model_of
+from dpsan.embeddings.loading import load
+from dpsan.errors import DpsanError
+from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
 from dpsan.outcomes.language.symbols import Gap, gap_kinds, symbols_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 
-MODEL: Final = ".npz"
-"""Suffix of a file that is a model, and no text."""
 _SHUFFLED: Final = 20_000
 """Words of the shuffled text at least: a short text is shuffled again and again."""
-
-
-def language_model(
-    paths: Sequence[Path], embeddings: Embeddings, vocabulary: Vocabulary
-) -> Ngrams | None:
-    """Return the model; None if there is no file and the vocabulary has none.
-
-    Args:
-        paths: one model, or public text.
-
-    Raises:
-        UsageError: a model among other files.
-        ModelError: the model cannot be used.
-        InputError: a text cannot be read, or is not UTF-8.
-    """
-    models = [path for path in paths if path.suffix == MODEL]
-    several = models and len(paths) > 1
-    refuse(several, "--language-model takes one model, or files of public text")
-    if paths and not models:
-        return model_of(paths, embeddings, vocabulary.tokenizer, no_progress)
-    model = model_for(embeddings, *models)
-    return model and model[0]
 
 
 @dataclass(frozen=True)
@@ -67,14 +48,6 @@ class Readability:
     """Number of words that the model was trained on."""
 
     @property
-    def rows(self) -> list[tuple[str, float | None, float | None]]:
-        """Name, perplexity, and how many times the original's that is."""
-        names = ("original", "sanitized", "original shuffled")
-        values, of = (self.original, self.sanitized, self.shuffled), self.original
-        times = (value / of if value is not None and of else None for value in values)
-        return list(zip(names, values, times, strict=True))
-
-    @property
     def verdict(self) -> str | None:
         """Return a warning if the sanitized text has no word order left, else None."""
         if self.sanitized is None or self.shuffled is None or self.sanitized < self.shuffled:
@@ -83,9 +56,9 @@ class Readability:
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        model = {"model": "trigrams of public text", "public_words": self.public_words}
-        perplexity = {name.replace(" ", "_"): value for name, value, _ in self.rows}
-        return {**model, "perplexity": perplexity, "verdict": self.verdict}
+        values = {"original": self.original, "sanitized": self.sanitized}
+        values["original_shuffled"] = self.shuffled
+        return {"public_words": self.public_words, "perplexity": values, "verdict": self.verdict}
 
 
 def readability(
@@ -117,3 +90,36 @@ def perplexity(words: Ids, kinds: Ids, model: Ngrams) -> float | None:
     below, _ = model.pairs(symbols[1:-1], symbols[2:])
     logs = model.triples(model.pairs(symbols[:-2], symbols[1:-1])[1], symbols[2:], below)
     return math.exp(-float(logs[symbols[2:] <= model.n].mean()))
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("original", type=Path, metavar="ORIGINAL")
+    parser.add_argument("sanitized", type=Path, metavar="SANITIZED")
+    parser.add_argument("-k", "--field", help="of a container")
+    parser.add_argument("--no-header", action="store_true")
+    asked = parser.parse_args(given)
+    fields = () if asked.field is None else (asked.field,)
+    inputs = Inputs("auto", ReadOptions(fields=fields, header=not asked.no_header))
+    words = load(None)
+    model, _ = model_for(words) or (None, "")
+    assert model is not None  # noqa: S101 - the bundled vocabulary has one
+    try:
+        original, sanitized = (
+            [text for record in records(path, inputs) for text in record.texts]
+            for path in (asked.original, asked.sanitized)
+        )
+    except DpsanError as error:
+        print(f"perplexity.py: {error}", file=sys.stderr)
+        return error.exit_status
+    print(
+        json.dumps(readability(original, sanitized, Vocabulary(words, "unicode"), model).as_json())
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

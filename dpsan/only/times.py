@@ -1,0 +1,121 @@
+"""Times of one text: whatever their forms, they keep the order of those that they stand for."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from functools import lru_cache
+from itertools import pairwise
+from math import inf
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpsan.only.marks import SHORT
+from dpsan.only.numerals import DAY
+from dpsan.only.slots import Slots
+from dpsan.only.sums import CLOCK
+from dpsan.only.templates import radices, string, template
+
+TIMES: Final = frozenset((CLOCK, "dotclock"))
+"""Groups of times that are in one order."""
+_TIME: Final = re.compile(r"\D{0,2}(\d{1,2})(?:[:.h](\d\d))?(?:.*?([apAP]))?")
+
+
+def keep_times(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) -> None:
+    """Move new times of each text that are out of order to the next one of their form.
+
+    Args:
+        slots: with strings.
+        new: slots that were drawn.
+        order: how many times of the text are earlier, of each slot.
+    """
+    of_times = np.array([plan.pool[0] in TIMES for plan in slots.plans])
+    at = new[of_times[slots.pool[new]]]
+    members: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    columns = slots.unit[at].tolist(), slots.text[at].tolist(), at.tolist()
+    for unit, text, slot in zip(*columns, strict=True):
+        members[unit, text].append(slot)
+    for of_text in members.values():
+        pools = [slots.plans[pool].pool for pool in slots.pool[of_text].tolist()]
+        forms = [(group, form) for group, form, _ in pools]
+        if len({*forms}) < 2:
+            continue  # those of one form are in order
+        rows = [row for row in zip(of_text, forms, strict=True) if _times(*row[1])[0]]
+        rows.sort(key=lambda row: int(order[row[0]]))
+        lists = [_times(group, form) for _, (group, form) in rows]
+        ahead = [slot for slot, _ in rows]
+        texts = [slots.texts[number] for number in slots.number[ahead].tolist()]
+        drawn = [
+            _minute(group, form, text) for (_, (group, form)), text in zip(rows, texts, strict=True)
+        ]
+        ranks = order[ahead].tolist()
+        of_all = float(slots.chance[ahead].sum())
+        for slot, text, likelier in _moved(lists, drawn, ranks):
+            slots.texts[slots.number[ahead[slot]]] = text
+            slots.chance[ahead[slot]] = min(likelier * of_all, 1.0)
+
+
+def _moved(
+    lists: list[tuple[list[int], list[str]]], drawn: list[int], ranks: list[int]
+) -> list[tuple[int, str, float]]:
+    """Return which times move, to which, so that each is behind the one before it, and a factor.
+
+    A time to which others move is at most as likely as the factor times all chances: as many drawn
+    times end there as the gaps of the forms hold minutes, and any number at the latest time.
+
+    Args:
+        lists: the minutes of the times of the form of each, ascending, and these times.
+        drawn: the minute of each.
+        ranks: ascending; times of one rank may be equal.
+    """
+    pairs = zip(pairwise(drawn), pairwise(ranks), strict=True)
+    if all(first < other or low == high for (first, other), (low, high) in pairs):
+        return []
+    bounds, latest, last = list[int](), DAY, -1
+    for (minutes, _), rank in zip(lists[::-1], ranks[::-1], strict=True):
+        place = bisect_left(minutes, latest + (rank == last)) - 1
+        if place < 0:
+            return []  # there is no room
+        latest, last = minutes[place], rank
+        bounds.append(latest)
+    out, before, last, room = [], -1, -1, 0
+    for at, (minutes, texts) in enumerate(lists):
+        room += max((other - first for first, other in pairwise(minutes)), default=DAY)
+        value = min(drawn[at], bounds[-1 - at])
+        if value < before + (ranks[at] != last):
+            value = minutes[bisect_right(minutes, before - (ranks[at] == last))]
+        if value != drawn[at]:
+            likelier = inf if value == bounds[-1 - at] else room
+            out.append((at, texts[minutes.index(value)], likelier))
+        before, last = value, ranks[at]
+    return out
+
+
+def _minute(group: str, form: str, text: str) -> int:
+    """Return the minute of the day of a time of a form; -1: none."""
+    match = _TIME.match(text)
+    if match is None:
+        return -1
+    hour, half = int(match[1]), (match[3] or "").lower()
+    if half:
+        hour = hour % 12 + 12 * (half == "p")
+    elif group == CLOCK and form[0] == SHORT and hour < 6:
+        hour += 12
+    return hour * 60 + int(match[2] or 0)
+
+
+@lru_cache(1 << 10)
+def _times(group: str, form: str) -> tuple[list[int], list[str]]:
+    """Return the times of a form, ascending, as minutes and as strings; none with seconds."""
+    pieces = template(group, form)
+    sizes = radices(pieces)
+    if len(sizes) > 1 or sizes[0] > DAY:
+        return [], []
+    texts = (string(pieces, [number]) for number in range(sizes[0]))
+    pairs = sorted((_minute(group, form, text), text) for text in texts)
+    if pairs[0][0] < 0:
+        return [], []
+    return [minute for minute, _ in pairs], [text for _, text in pairs]
