@@ -62,6 +62,8 @@ RANGES: Final[dict[str, list[Range]]] = {
     "noonish": [(11, 12, 0)],
     "saturation": [(91, 99, 0)],
     "coma": [(13, 15, 0)],
+    "comasum": [(14, 14, 0)],
+    "ten": [(10, 10, 0)],
     "weeks": [(10, 41, 0)],
     "weekday": [(0, 6, 0)],
     "gestation": [(30, 40, 0)],

@@ -261,7 +261,7 @@ def repeated_mark(state: State) -> Flags:
 
 
 _SUBJECTS: Final = (
-    "vital inr immune bile belly pus stomach chest psych pregnant germ nerve park urine lax fits"
+    "vital dental thin leg nac inr immune bile belly pus stomach chest psych pregnant germ nerve park urine lax fits"
 )
 """Subjects that a text may be about, with the name of their context."""
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {

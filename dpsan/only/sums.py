@@ -29,7 +29,7 @@ WORDS: Final = frozenset(("n19", "n1019"))
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 """Labels of numbers that may be results, whatever their size."""
 PERCENT, CLOCK = "percent", "clock"
-DATED: Final = {"int1": 0, "int2": 0, "year": 1, "dateyear": 1}
+DATED: Final = {"int1": 0, "int2": 0, "agesex": 0, "year": 1, "dateyear": 1}
 """Labels of numbers that may be days, and of years."""
 LABELS: Final = {
     **dict.fromkeys((*AMOUNTS, *WORDS, "quantity", PERCENT), 1),

@@ -251,8 +251,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [usual] if usual else template("number", form)
     if group == "number" and (pair := _PAIR.fullmatch(form)):
         return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
-    if group == "code" and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
-        return ["E", (3, 4, 0), "V", (4, 5, 0), "M", (5, 6, 0)]
+    if group in ("code", "comacode") and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
+        return [["E3V5M6", "E4V4M6", "E4V5M5"]]
     if group == "code" and form == f"G{DIGIT}P{DIGIT}":
         return [["G2P1", "G3P1", "G3P2", "G4P2", "G4P3"]]
     if group == "monthno":
@@ -278,9 +278,11 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "months12": [(2, 9, 0), "/12"],
         "port": [(10240, 65535, 0)],
         "clothes": [["10", "12", "14", "16", "36", "38", "40", "42", "44"]],
-        "times": [form, (2, 9, 0)],
+        "times": [form[:1], (2, 9, 0) if len(form) == 2 else (10, 30, 0)],
+        "tooth": [[f"{side}{tooth}" for side in range(1, 5) for tooth in range(4, 8)]],
+        "unitdose": [["2500", "4500", "5000", "7500"] if len(form) == 4 else ["10000", "12500"]],
         "gram": [["1", "2"]],
-        "strength": [["2%", "3%", "4%"]],
+        "strength": [["2%"]],
         "votes": [["3:1", "4:1", "4:2", "5:1", "5:2", "6:1"]],
         "grams": [(2100, 4400, 0)],
         "minutes": [[str(minutes) for minutes in range(10, 60, 5)]],

@@ -373,11 +373,12 @@ class Viewer:
         at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
         joined = {*at[hyphen[at]].tolist()}
         wholes = {*at[trigger[at - 1] == self.of].tolist(), *ends}
+        last = end[at] - (label[at] == self.code["agesex"])  # 66 of 66M
         rows = zip(
             text[at].tolist(),
             at.tolist(),
             map(self.labels.__getitem__, label[at].tolist()),
-            map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
+            map(block.__getitem__, map(slice, start[at].tolist(), last.tolist())),
             strict=True,
         )
         lines = np.cumsum(gap == GAP["line"])[at].tolist()
