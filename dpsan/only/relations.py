@@ -260,10 +260,6 @@ def repeated_mark(state: State) -> Flags:
     return np.asarray(mark & (count > 1).take(view.equal))
 
 
-_SUBJECTS: Final = (
-    "vital dental thin leg nac inr immune bile belly pus stomach chest psych pregnant germ nerve park urine lax fits"
-)
-"""Subjects that a text may be about, with the name of their context."""
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "word": lambda state: state.word,
     "capline": mostly_capitals,
@@ -276,13 +272,11 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "marks": repeated_mark,
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
-    "of_child": about("child"),
-    **{f"of_{name}": about(name) for name in _SUBJECTS.split()},
     "atwork": about("office", "leisure"),
     "of_britain": about("british", "american"),
     "of_america": about("american", "british"),
 }
-"""Relations that read the view alone: of all tokens."""
+"""Relations that read the view alone, as ``of_`` and the name of a context does: of all tokens."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "inrun": beside_drawn,
     "byname": beside_name,
