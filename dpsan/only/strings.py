@@ -33,7 +33,7 @@ LONGEST: Final = 300
 LONGEST_NAME: Final = 40
 """Letters of a piece of an address in which two words are looked for."""
 MONTH_LIKE: Final = r"(?:1[5-9]|20)\d\d"
-SHIFT: Final = r"(?:[01]\d[0-5]\d|2[0-3][0-5][05])[-–][0-2]\d[0-5][05](?![\w-])"
+SHIFT: Final = r"(?:\d\d? )?20\d\d [0-2]\d:?[0-5]\d(?!\d)|(?:[01]\d[0-5]\d|2[0-3][0-5][05])[-–][0-2]\d[0-5][05](?![\w-])"
 """From one time to another in four digits: no telephone number."""
 ACCENT: Final = (
     r"(?:&[a-zA-Z](?:acute|grave|uml|cedil|tilde|circ|ring|slash|caron);|&(?:szlig|aelig|oelig|AElig|OElig);"
