@@ -1,6 +1,7 @@
 """Rules of ``--only``, a case each: what they replace, and what beside it passes."""
 
 import re
+from collections import Counter
 from functools import cache
 
 import pytest
@@ -8,6 +9,7 @@ from support import ROOT
 
 from dpsan.embeddings.word_lists import only_classes
 from dpsan.only.rules import rules_text
+from dpsan.only.values import near_form
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.result import Texts
@@ -273,6 +275,11 @@ def test_an_age_fits_a_birth_on_the_day_of_the_other_date():
         assert age == year - born - ((month, day) < (born_month, born_day))
 
 
+def test_a_measured_value_hides_among_four_at_least():
+    values = [*map(str, range(2, 1000)), *(f"{tenths / 10:.1f}" for tenths in range(20, 1000))]
+    assert min(Counter(map(near_form, values)).values()) >= 4
+
+
 def test_each_medicine_that_is_drawn_for_a_unit_has_doses_in_it(lexicon):
     for group, words in lexicon.outputs.items():
         unit = re.fullmatch(r"medicine_(?!germg)[a-z]+?(mg|mcg)", group)
@@ -352,6 +359,12 @@ def test_a_word_becomes_one_that_fits_its_place(text, pattern, group):
 VALUES = [
     ("Vehicle BD21 KLM was parked.", r"Vehicle [A-Z]{2}\d\d [A-Z]{3} was parked."),
     ("sodium 138, potassium 4.4 mmol", r"sodium 13\d, potassium 4\.\d mmol"),
+    (
+        "WBC 11.2 from 17.8, mood 6 out of 10",
+        r"WBC 1[0-4]\.\d from 1[5-9]\.\d, mood [6-9] out of 10",
+    ),
+    ("HR 88, GCS 14 (E3V5M6).", r"HR 8\d, GCS 14 \(E(3V5M6|4V4M6|4V5M5)\)\."),
+    ("Dalteparin 5000 units.", r"\w+ (2500|4500|5000|7500) units\."),
     ("INR was 2.6, platelets 264", r"INR was [1-3]\.\d, platelets [1-4]\d\d"),
     ("The boy: weight 17.2 kg, RR 32.", r"The boy: weight (1[1-9]|2[0-6])\.\d kg, RR [23]\d\."),
     ("The boy: resp rate 32, HR 98.", r"The boy: resp rate 3\d, HR 9\d\."),
