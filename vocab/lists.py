@@ -180,7 +180,7 @@ def labelled(known: Mapping[str, str]) -> Words:
         labels = words.labels[word]
         weak = labels[0].endswith("?")  # in small letters, a trigger is no name
         words.labels[word] = [
-            "func" if label in ("plain", "foreignw") or (weak and not column) else label
+            "func" if label in ("plain", "foreignw", "rare") or (weak and not column) else label
             for column, label in enumerate(labels)
         ]
     for word, source in known.items():
@@ -260,7 +260,7 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
         "fixed.txt": codes.union(plain_words(SOURCES / "fixed.txt")),
         "outputs.tsv": ("\t".join([group, *listed]) for group, listed in outputs.items()),
         "nations.tsv": (f"{word}\t{country}" for word, country in nations()[0].items()),
-        "forms.tsv": plain_lines(SOURCES / "forms.tsv"),
+        **{name: plain_lines(SOURCES / name) for name in ("forms.tsv", "doses.tsv")},
     }
     return {
         name: "".join(f"{line}\n" for line in sorted(set(lines))) for name, lines in lists.items()
@@ -384,7 +384,7 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
     arrays: dict[str, NDArray[Any]] = {
         "tags": table.tags,
         "counts": table.counts,
-        "codes": np.array([[code[label] for label in words.labels[w]] for w in rows], np.uint8),
+        "codes": np.array([[code[label] for label in words.labels[w]] for w in rows], np.uint16),
         "alone": np.array(
             [groups.index(alone[w]) if alone[w] in drawn else 0 for w in rows], np.uint8
         ),
@@ -392,7 +392,7 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
         "flags": flags,
         "phrase_tags": phrase_table.tags,
         "phrase_counts": phrase_table.counts,
-        "phrase_codes": np.array([code[phrase_labels[i]] for i in phrase_order], np.uint8),
+        "phrase_codes": np.array([code[phrase_labels[i]] for i in phrase_order], np.uint16),
         **characters(),
     }
     layout, data = {}, b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,6 +47,12 @@ _BLANKS: Final = np.select(
 def folded(word: str) -> str:
     """Return a word in small letters, with straight apostrophes."""
     return word.lower().replace("’", "'").replace("‘", "'").replace("`", "'")
+
+
+def spellings(word: str) -> set[str]:
+    """Return a listed word, and as capitals (Weiß, WEISS) and decomposed accents write it."""
+    forms = {word, word.upper().lower()}
+    return forms | {unicodedata.normalize("NFD", form) for form in forms}
 
 
 @dataclass(frozen=True, eq=False)

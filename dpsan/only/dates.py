@@ -48,7 +48,7 @@ SORTS: Final = {
     **dict.fromkeys(("year", "dateyear"), 1),
     **dict.fromkeys(LABELS, DAYS),
     **dict.fromkeys(("int1", "int2", "int3", "bit", "int4", "int40", "int5", "int6", "intlong"), 3),
-    **dict.fromkeys(("clock", "number"), 4),
+    **dict.fromkeys(("number", "clock"), 3),
     "ordinal": 5,
     **dict.fromkeys(("month", "month?", "month3", "month3?", "month_de", "month_fr"), 6),
     **dict.fromkeys(("day", "day3", "day3?", "day_de"), 7),

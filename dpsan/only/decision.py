@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpsan.only.engine import Match
 from dpsan.only.marks import ZERO
 from dpsan.only.order import ranks
-from dpsan.only.permutations import ASCENDING, ORDERED
+from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
@@ -52,6 +52,10 @@ DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
 ENGLISH: Final = ("month", "month3")
 MONTHS: Final = frozenset((*ENGLISH, "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
+VALUE: Final = "near"
+"""Group of measured values, which keep all but their last digits."""
+AGED: Final = frozenset(("age", "childage", VALUE))
+"""Groups of numbers of years of which the first year follows."""
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
 ONE_SORT: Final = (
@@ -131,6 +135,11 @@ def decide(
         padded = form[days] == view.forms.index(PADDED)
         form = form.copy()
         form[days[np.isin(view.text[days], view.text[days[padded]])]] = view.forms.index(PADDED)
+    forms = {of_form: code for code, of_form in enumerate(view.forms)}
+    values = (group == rules.group(VALUE)).nonzero()[0].tolist()
+    if values:
+        form = form.copy()
+        form[values] = [forms.setdefault(view.near[token], len(forms)) for token in values]
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = (view.trigger == rules.triggers.index("a") + 1).nonzero()[0]
@@ -173,10 +182,11 @@ def decide(
     order, of_sort = np.zeros(len(at), np.int32), group[at]
     for form_of, sort in ONE_SORT:
         of_sort = np.where(of_sort == rules.group(form_of), rules.group(sort), of_sort)
-    for groups, of_form in ((ASCENDING, 0), (ORDERED, form[at] + 1)):
+    of_sort = np.where(among(of_sort, rules.codes(DOSED)), rules.group("dose"), of_sort)
+    for groups, of_form in ((ASCENDING | DOSED, 0), (ORDERED, form[at] + 1)):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            pool = (view.text[at] * np.int64(len(rules.groups)) + of_sort) * (len(view.forms) + 1)
+            pool = (view.text[at] * np.int64(len(rules.groups)) + of_sort) * (len(forms) + 1)
             order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
     return Decision(
         at,
@@ -195,7 +205,7 @@ def decide(
         _weekdays(view, rules, group, row),
         match.rule[at],
         tuple(rules.groups),
-        view.forms,
+        tuple(forms),
     )
 
 
@@ -229,7 +239,7 @@ def _sums(
     names_of = {OF_DAY: DAYS_OF_MONTH, OF_MONTH: (*ENGLISH, "daymonth")}
     turns = {kind: {*rules.codes(names)} for kind, names in names_of.items()}
     dates: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
-    out, year, aged = [], rules.group("year"), rules.group("age")
+    out, year, aged = [], rules.group("year"), rules.codes(AGED)
     for kind, whole, parts in view.sums:
         if kind in turns:
             dates[kind, int(view.text[whole])].append(
@@ -245,7 +255,7 @@ def _sums(
         between = kind in (SPAN, BOTH)
         fits = codes <= dated and min(rows) >= 0 if between else codes <= free
         if told and fits and codes and -1 not in (total, *rows):
-            of_birth = kind == SPAN and codes == {year} and int(group[whole]) == aged
+            of_birth = kind == SPAN and codes == {year} and int(group[whole]) in aged
             out.append(Sum(BIRTH if of_birth else kind, total, tuple(rows)))
     mixed = [
         text for (_, text), days in dates.items() if len({*group[[*chain(*days)]].tolist()}) > 1

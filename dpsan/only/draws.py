@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from dpsan.only.addresses import name_pieces, write_addresses
 from dpsan.only.apart import keep_apart
 from dpsan.only.decision import CITY, COUNTRY, PLURAL, Decision
+from dpsan.only.doses import Doses, fit_doses
 from dpsan.only.injections import Injections
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
@@ -73,6 +74,7 @@ class Draws:
     Args:
         together: whether equal words of a unit have one replacement, and different ones two.
         plans: of the pools.
+        doses: of medicines.
         pieces: groups of the pieces of an address that no name of its text is: of the last of
             several, and of all others.
     """
@@ -80,11 +82,13 @@ class Draws:
     def __init__(
         self,
         plans: Plans,
+        doses: Doses = MappingProxyType({}),
         *,
         together: bool,
         pieces: tuple[str, str] = ("surname", "given_x"),
     ) -> None:
         self.plans, self.together, self._pieces = plans, together, pieces
+        self._doses = doses
         countries = {country: at for at, country in enumerate(plans.words[COUNTRY])}
         self._homelands = {
             CITY + name.removeprefix("homeland"): [countries.get(country, -1) for country in homes]
@@ -157,6 +161,7 @@ class Draws:
         if self.together and kept:
             slots.remember(units, new.tolist())
         tokens = self._written(decision, slots)
+        fit_doses(decision, slots, tokens, self._doses)
         for of_file in units.values():
             for ended in sorted(of_file)[:-1]:
                 del of_file[ended]

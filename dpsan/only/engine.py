@@ -55,7 +55,8 @@ class Match:
             number = [*self.rules.countries].index(name) + 1
             return np.asarray(self.state.country.take(at) == number)
         if name not in self._related:
-            self._related[name] = relations.FIXED[name](self.state)
+            relation = relations.FIXED.get(name) or relations.about(name.removeprefix("of_"))
+            self._related[name] = relation(self.state)
         return self._related[name].take(at)
 
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:

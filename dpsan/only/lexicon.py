@@ -8,7 +8,7 @@ lists costs a few milliseconds and no word becomes a Python object::
                     "sha256": {file: HEX, ...}}
     arrays.bin     the arrays, one after the other:
       tags         uint32 (n,), counts uint8 (buckets,): the table of words, see hashes.Table
-      codes        uint8 (n, 3): label of each word in small letters, with a capital, in capitals
+      codes        uint16 (n, 3): label of each word in small letters, with a capital, in capitals
       alone        uint8 (n,): its group where no neighbour is read, with --class
       source       uint8 (n,): the list that decided
       flags        uint8 (n + 1,): OPENS, ORDINARY; the last entry is that of unlisted words
@@ -18,6 +18,7 @@ lists costs a few milliseconds and no word becomes a Python object::
     frequent.txt, names.txt, compound.txt, fixed.txt, words.txt, phrases.txt  a word a line
     outputs.tsv    a group and its words a line; forms.tsv: beginnings and endings of words
     nations.tsv    a word for a nation and its country a line
+    doses.tsv      a medicine, a unit and its doses a line
 """
 
 from __future__ import annotations
@@ -107,6 +108,12 @@ class Lexicon:
     def nations(self) -> Mapping[str, str]:
         """The country of each word for a nation."""
         return dict(line.split("\t") for line in self.lines("nations.tsv"))
+
+    @cached_property
+    def doses(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Usual doses of medicines in a unit, ascending."""
+        cells = (line.split("\t") for line in self.lines("doses.tsv"))
+        return {(medicine, unit): doses.split() for medicine, unit, doses in cells}
 
     @cached_property
     def forms(self) -> Mapping[str, tuple[str, ...]]:

@@ -34,6 +34,12 @@ def read(text: str) -> tuple[int, int]:
     return int("".join([*groups, last])) * 10 ** (PLACES - decimals), decimals
 
 
+def below_ten(text: str) -> int:
+    """Return the value of a number below ten, 0 of all others."""
+    value = read(text)[0] // WHOLE
+    return value if value < 10 else 0
+
+
 def minute(text: str) -> int:
     """Return the minute of the day of a time; -1: it has none."""
     match = TIME.match(text)

@@ -18,9 +18,11 @@ ASCENDING: Final = frozenset(
 ) | {"ordinal", "workday", "workday3", "month_de", "month_fr", "day_de"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
 ORDERED: Final = frozenset(
-    ("int", "number", "money", "percent", "quantity", "weight", "babyweight", "grams", "pulse")
-) | {"pigment", "pigments", "temperature", "ejection", "bodymass", "minutes", "centimetre"}
+    ("int", "number", "money", "percent", "quantity", "near", "grams", "minutes")
+)
 """Groups of numbers: those of one form are in the order of the text where there are many."""
+DOSED: Final = frozenset(("dose", "dose4", "microgram", "gram", "grams1"))
+"""Groups of doses: in a text they are in their order, whatever their form."""
 ROOM: Final = 5
 """Strings of a form for each number of a text: the order of few would tell them all."""
 MONTHS: Final = 12

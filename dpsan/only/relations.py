@@ -280,12 +280,11 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "section": section,
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
-    "of_child": about("child"),
     "atwork": about("office", "leisure"),
     "of_britain": about("british", "american"),
     "of_america": about("american", "british"),
 }
-"""Relations that read the view alone: of all tokens."""
+"""Relations that read the view alone, as ``of_`` and the name of a context does: of all tokens."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "inrun": beside_drawn,
     "byname": beside_name,

@@ -373,7 +373,7 @@ class Rules:
             return "group", [self.group(group) for group in groups]
         if name in self._words:
             return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
-        if name in relations.FIXED or name in relations.MOVING or name in self.countries:
+        if name.startswith("of_") or name in {*relations.FIXED, *relations.MOVING, *self.countries}:
             return "relation", []
         first = (label * PATTERNS for label in self.label_codes(name))
         return "kind", [code + caps for code in first for caps in range(PATTERNS)]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.dates import day_of_year, full_year, moment, weekday_of
-from dpsan.only.decision import MONTHS, WEEKDAYS, Decision
+from dpsan.only.decision import MONTHS, VALUE, WEEKDAYS, Decision
 from dpsan.only.marks import DAY_FIRST
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
@@ -165,7 +165,8 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
     for place, slot in zip(zip(*columns, strict=True), at.tolist(), strict=True):
         members[place].append(slot)
     for (*_, pool), of_text in members.items():
-        if 1 < len(of_text) <= slots.plans[pool].sizes[0] // ROOM:
+        room = 2 if slots.plans[pool].pool[0] == VALUE else ROOM
+        if 1 < len(of_text) <= slots.plans[pool].sizes[0] // room:
             numbers = slots.number[of_text].tolist()
             numbers.sort(key=lambda number: moment(slots.texts[number], day_first=False))
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers

@@ -7,7 +7,7 @@ is drawn for a string is a function of its form alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -15,7 +15,7 @@ from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_cla
 from dpsan.only.marks import DIGIT, FIVE, HEX, LARGE_HEX, NEXT, NIL, NOW, SIZES, ZERO
 from dpsan.only.marks import LARGE as UPPER
 from dpsan.only.marks import SMALL as LOWER
-from dpsan.only.view import Ints
+from dpsan.only.view import EDGE, KEPT, Ints
 
 
 class Strings(NamedTuple):
@@ -33,7 +33,7 @@ LONGEST: Final = 300
 LONGEST_NAME: Final = 40
 """Letters of a piece of an address in which two words are looked for."""
 MONTH_LIKE: Final = r"(?:1[5-9]|20)\d\d"
-SHIFT: Final = r"(?:[01]\d[0-5]\d|2[0-3][0-5][05])[-–][0-2]\d[0-5][05](?![\w-])"
+SHIFT: Final = r"(?:\d\d? )?20\d\d [0-2]\d:?[0-5]\d(?!\d)|(?:[01]\d[0-5]\d|2[0-3][0-5][05])[-–][0-2]\d[0-5][05](?![\w-])"
 """From one time to another in four digits: no telephone number."""
 ACCENT: Final = (
     r"(?:&[a-zA-Z](?:acute|grave|uml|cedil|tilde|circ|ring|slash|caron);|&(?:szlig|aelig|oelig|AElig|OElig);"
@@ -61,7 +61,7 @@ PATTERNS: Final = (
     ("dmy", r"\b\d{1,2}(?:-\d{1,2}-|/\d{1,2}/|\.\d{1,2}\.)(?:\d{4}|\d{2})\b"),
     ("daydot", r"\b(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.(?!\d)|(?<![\d.])[1-9]\.(?:0[1-9]|1[0-2])\.(?=[:;,)]|\s[a-zäöü])"),
     ("coord", r"(?<![\w.])-?\d{1,3}\.\d{4,8}\b"),
-    ("clock", r"\b\d{1,2}[:.]\d{2} ?(?:[ap]\.?m\b\.?|[AP]\.?M\b\.?)|\b\d{1,2} ?(?:[ap]m\b|[AP]M\b|[ap]\.m\.)|\b\d{1,2}h\d{2}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?!:?\d)"),
+    ("clock", r"\b\d{1,2}[:.]\d{2} ?(?:[ap]\.?m\b\.?|[AP]\.?M\b\.?)|\b\d{1,2} ?(?:[ap]m\b|[AP]M\b|[ap]\.m\.)|\b\d{1,2}h\d{2}\b|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?!:?\d|,\d{3}\b)"),
     ("yearspan", r"\b(?:1[5-9]|20)\d\d[-–/](?:(?:1[5-9]|20)\d\d|\d\d)(?![\w/-]|\.\d)"),
     ("ssn", r"\b\d{3}-\d{2}-\d{4}\b"),
     ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
@@ -226,8 +226,8 @@ def letter_form(text: str) -> str:
 
 def over_label(text: str, other: str) -> str:
     """Return the label of a pair: doctors write days over 7, points over 10 and months over 12."""
-    over = re.search("/(7|10|12)$", text)
-    return f"over{over[1]}" if over else other
+    over = re.search(r"(?<!1[1-9])(?<!2\d)(?<!3\d)(?<!0\d)/10$|/7$|/12$", text)
+    return f"over{over[0][1:]}" if over else other
 
 
 def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, str]:
@@ -249,7 +249,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return over_label(text, "monthday"), date_order(text) + re.sub(r"\d", DIGIT, text)
         return "number", digit_form(text)
     if kind == "int":
-        if text in fixed:
+        if text in fixed or re.fullmatch(r"1:\d{1,3},000", text):  # adrenaline, maps
             return "fixed", text
         if re.fullmatch(r"([1-9]|1[0-2])/[1-9]", text):  # a share, or a day of a rota
             return over_label(text, "pair"), date_order(text) + re.sub(r"\d", DIGIT, text)
@@ -274,15 +274,15 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "spo2", text
         if re.fullmatch(r"\d{1,2}ish", text):
             return kind, digit_form(text)
-        if re.fullmatch(r"[xX][2-9]", text):
-            return "times", text[0]
+        if re.fullmatch(r"[xX][1-9]\d?", text) and text[1:] != "1":
+            return "times", text[0] + DIGIT * (len(text) - 1)
         if re.fullmatch(r"\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}", text):
             return kind, digit_form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
         if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):
             return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
-        if re.fullmatch(r"E\dV\dM\d", text):  # a coma scale
+        if re.fullmatch(r"E\dV\dM\d|G\dP\d", text):  # a coma scale, births
             return kind, digit_form(text)
         if numbered := NUMBERED.match(text):  # INC-48213 becomes INC-20921
             return kind, numbered[0] + digit_form(text[numbered.end() :])
@@ -313,3 +313,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
     if kind == "money":
         return kind, round_form(text)
     return kind, sized_form(text) if kind in ("percent", "quantity", "agesex") else digit_form(text)
+
+
+def labels_of(words: Iterable[str], lists: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names of all labels: of words, of one's own lists, of strings, and of edges."""
+    return (*words, *lists, *LABELS, KEPT, EDGE)

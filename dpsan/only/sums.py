@@ -33,7 +33,7 @@ WORDS: Final = frozenset(("n19", "n1019"))
 AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 """Labels of numbers that may be results, whatever their size."""
 PERCENT, CLOCK = "percent", "clock"
-DATED: Final = {"int1": 0, "int2": 0, "year": 1, "dateyear": 1}
+DATED: Final = {"int1": 0, "int2": 0, "agesex": 0, "year": 1, "dateyear": 1}
 """Labels of numbers that may be days, and of years."""
 LABELS: Final = {
     **dict.fromkeys((*AMOUNTS, *WORDS, "quantity", PERCENT), 1),
@@ -46,11 +46,10 @@ days, years, times; and of months, beside which numbers are days."""
 DAYS: Final = frozenset(("year", "mday"))
 """Groups of dates between which a number of days or years lies."""
 _OPEN: Final = "int number money quantity age childage days2 minutes weeks months2 year"
-_MEASURED: Final = "pigment pigments sodium potassium platelets glucose clotting lettered"
 _COUNTS: Final = {*DATED, *WORDS, "int3"}
-RESULTS: Final = frozenset((*_OPEN.split(), *_MEASURED.split(), PERCENT, CLOCK))
+RESULTS: Final = frozenset((*_OPEN.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | WORDS | {"dose_hours", "weight", "dotclock", "taxrate", "fewer", "more"}
+PARTS: Final = RESULTS | WORDS | {"dose_hours", "near", "dotclock", "taxrate", "fewer", "more"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""

@@ -16,7 +16,9 @@ from dpsan.only.dates import ANY, HALF_DAY, NO_HOUR, QUARTERS
 from dpsan.only.marks import (
     DAY_FIRST,
     DIGIT,
+    FEW_MANY,
     FIVE,
+    HALVES,
     HEX,
     LARGE,
     LARGE_HEX,
@@ -27,6 +29,7 @@ from dpsan.only.marks import (
     SHORT,
     SIZES,
     SMALL,
+    WARM,
     YEARS,
     ZERO,
     Range,
@@ -77,6 +80,9 @@ _CODES: Final = {
 }
 """Codes of areas, codes of countries and doses by their number of digits."""
 _AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 84, 0)), strict=True))
+_SPANS: Final = ((0, 4, 0), (5, 9, 0), (2, 5, 0), (6, 9, 0), (36, 37, 0), (38, 39, 0))
+_DIGITS: Final[dict[str, Piece]] = dict(zip(HALVES + FEW_MANY + WARM, _SPANS, strict=True))
+"""Digits of measured values by the mark of their size."""
 _HOSTS: Final = ["192.0.2.", "203.0.113.", *(f"198.18.{host}." for host in range(256))]
 _PARTS: Final = {
     f"{DIGIT}.{DIGIT}": ["1.5", "2.5", "7.5"],
@@ -87,7 +93,7 @@ _PARTS: Final = {
     f"{DIGIT},{DIGIT * 3}": ["1,000", "1,500", "2,000"],
 }
 """Doses that are no whole numbers below a thousand."""
-_NATURAL: Final = frozenset(RANGES) - frozenset(("height", "weight", "shortyear"))
+_NATURAL: Final = frozenset(RANGES) - {"shortyear"}
 """Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
 _MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07\x12]|[^\x01-\x07\x0e-\x10\x12]+")
@@ -101,12 +107,6 @@ _GRAMS: Final[dict[str, list[Piece]]] = {
 """Doses in grams, and what a baby weighs."""
 _PAIR: Final = re.compile(f"[dmey](?:[ps]|{DIGIT}+)([^{DIGIT}]){DIGIT}*")
 _TAXES: Final = ["5", "7", "8", "10", "15", "16", "18", "19", "20", "21", "23", "25"]
-_LETTERED: Final[dict[str, Range]] = {
-    DIGIT: (3, 5, 0),
-    "\x0f": (36, 38, 0),
-    "\x10": (97, 101, 0),
-}
-"""Behind a letter in a clinical text: potassium, degrees Celsius, degrees Fahrenheit."""
 _MARKED: Final = re.compile(r"[\x01\x0e-\x10]")
 _DOSE: Final = re.compile(rf"({DIGIT}{{1,3}})(mg|mcg|µg)")
 
@@ -202,6 +202,11 @@ def _days(form: str) -> list[str]:
 def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None:
     """Return the template of a group whose strings need no look at their marks."""
     hexadecimal: list[Piece] = [list(_ALPHABETS[HEX])] * 4
+    if group == "near":  # behind a point no 0
+        return [
+            (int(form[at - 1 : at] == "."), 9, 0) if mark == DIGIT else _DIGITS.get(mark, mark)
+            for at, mark in enumerate(form)
+        ]
     if group == "daymonth":
         return [_days(form)]
     if group == "year":
@@ -241,16 +246,15 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
             return template("number", form)
         hours: Piece = (7, 9, 0) if form[1] == "." else (10, 18, 0)
         return [hours, ".", (0, 5, 0), list("05" if form[-1] == FIVE else "12346789")]
-    if group == "dose":
+    if group in ("dose", "microgram"):
         usual = _PARTS.get(form) or _CODES.get(f"dose{len(form)}")
         return [usual] if usual else template("number", form)
-    if group == "babyweight":
-        kilos: Piece = (2, 4, 0) if form[1:2] == "." else (48, 99, 0)
-        return [kilos, *template("number", form[form.find(".") :])]
     if group == "number" and (pair := _PAIR.fullmatch(form)):
         return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
-    if group == "code" and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
-        return ["E", (3, 4, 0), "V", (4, 5, 0), "M", (5, 6, 0)]
+    if group in ("code", "comacode") and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
+        return [["E3V5M6", "E4V4M6", "E4V5M5"]]
+    if group == "code" and form == f"G{DIGIT}P{DIGIT}":
+        return [["G2P1", "G3P1", "G3P2", "G4P2", "G4P3"]]
     if group == "monthno":
         return [(1, 9, 2) if form[0] == ZERO else (1, 9, 0) if len(form) == 1 else (10, 12, 0)]
     if group == "mark":
@@ -262,24 +266,10 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         ]
     if group == "taxrate":
         return [_TAXES, re.sub(r"^[^ %]+", "", form)]
-    if group == "lettered" and form[1:] in (f".{DIGIT}", f"{DIGIT}.{DIGIT}"):
-        return [_LETTERED.get(form[0], (12, 22, 0)), ".", (0, 9, 0)]
     if group == "quantity" and form.endswith((" C", " F")):  # of a body
         return [(36, 38, 0) if form[-1] == "C" else (97, 101, 0), ".", (0, 9, 0), form[-2:]]
-    if group == "temperature" and form.startswith(DIGIT * 3):  # Fahrenheit
-        return [(98, 102, 0), *template("number", form[3:])]
     if group == "rating" and form == f"{DIGIT}.{DIGIT}":  # of five at least
         return [(1, 4, 0), ".", (0, 9, 0)]
-    if group == "childkilos" and form[1:2] == ".":  # of a baby
-        return [(4, 9, 0), *template("number", form[1:])]
-    if group == "childheight" and len(form) == 2:
-        return [(62, 98, 0)]
-    if group == "weight" and form[1:2] == ".":  # of a child
-        return template("number", form)
-    if group == "weight" and form[1:2] == ",":  # grams
-        return [(2, 4, 0), *template("number", form[1:])]
-    if group == "weight" and form[:3] == DIGIT * 3:
-        return [(110, 220, 0), *template("number", form[3:])]
     pieces: dict[str, list[Piece] | None] = {
         "hhmm": [(5, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
         "letters": [list(_ALPHABETS[SMALL])] * 3,
@@ -288,8 +278,11 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "months12": [(2, 9, 0), "/12"],
         "port": [(10240, 65535, 0)],
         "clothes": [["10", "12", "14", "16", "36", "38", "40", "42", "44"]],
-        "times": [form, (2, 9, 0)],
+        "times": [form[:1], (2, 9, 0) if len(form) == 2 else (10, 30, 0)],
+        "tooth": [[f"{side}{tooth}" for side in range(1, 5) for tooth in range(4, 8)]],
+        "unitdose": [["2500", "4500", "5000", "7500"] if len(form) == 4 else ["10000", "12500"]],
         "gram": [["1", "2"]],
+        "strength": [["2%"]],
         "votes": [["3:1", "4:1", "4:2", "5:1", "5:2", "6:1"]],
         "grams": [(2100, 4400, 0)],
         "minutes": [[str(minutes) for minutes in range(10, 60, 5)]],

@@ -40,7 +40,7 @@ GAP: Final = {name: code for code, name in enumerate(GAPS)}
 EDGE: Final = "edge"
 """Label of the tokens around each text, and of those that a request keeps."""
 KEPT: Final = "kept"
-CODES: Final = 2048
+CODES: Final = 4096
 """More than there are kinds, groups or trigger words."""
 
 
@@ -82,6 +82,8 @@ class View:
     """By the token of an e-mail address how each piece of its local part may be read."""
     far_words: dict[int, int]
     """By an article the token it stands before, where that is not the next one."""
+    near: dict[int, str]
+    """By a number that may be a measured value its form with all but the last digits."""
     sums: tuple[Sum, ...]
     """Numbers that follow from others of their text, by their tokens."""
     counts: dict[int, int]

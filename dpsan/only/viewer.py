@@ -32,6 +32,7 @@ from dpsan.only.characters import (
     gaps,
     pattern,
     running,
+    spellings,
     zones,
 )
 from dpsan.only.hashes import Hashes, Words64
@@ -39,9 +40,10 @@ from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_locals
 from dpsan.only.marks import DIGIT as MARK
-from dpsan.only.numerals import WHOLE, read
+from dpsan.only.numerals import below_ten
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
+from dpsan.only.values import VALUES, near_form
 from dpsan.only.view import (
     COLUMN,
     EDGE,
@@ -90,7 +92,7 @@ class Viewer:
         lists: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self.lexicon = lexicon
-        self.labels = labels_of(lexicon, lists or ())
+        self.labels = strings.labels_of(lexicon.labels, lists or ())
         self.code = {label: i for i, label in enumerate(self.labels)}
         self.trigger = np.zeros(len(lexicon.codes) + 1, np.int16)
         rows = lexicon.table.rows(Hashes.of_words([*triggers]))
@@ -107,12 +109,8 @@ class Viewer:
         self.bits[0xFFFD] |= LETTER
         self.bits[[*map(ord, ODDS)]] |= ODD
         of_lists = (lists or {}).items()
-        special = [
-            (form, self.code[name])
-            for name, words in of_lists
-            for word in words
-            for form in spellings(word)
-        ]
+        listed = ((self.code[name], word) for name, words in of_lists for word in words)
+        special = [(form, code) for code, word in listed for form in spellings(word)]
         kept = {folded(form) for word in keep for form in spellings(word)}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
         special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
@@ -347,12 +345,12 @@ class Viewer:
         found_sums += tuple(
             sums.Sum(sums.OF_DAY + kind, tokens[0], tuple(tokens)) for kind, tokens in turns
         )
+        values: list[int] = among(label, [code[name] for name in VALUES]).nonzero()[0].tolist()
+        near = {token: near_form(block.text[start[token] : end[token]]) for token in values}
         members = {token for found in found_sums for token in (found.whole, *found.parts)}
-        read_as = {token: read(block.text[start[token] : end[token]])[0] for token in members}
-        ten = 10 * WHOLE
-        counts = {token: value // WHOLE for token, value in read_as.items() if 0 < value < ten}
+        counts = {token: below_ten(block.text[start[token] : end[token]]) for token in members}
         names = self.labels, tuple(forms)
-        view = View(label, caps, owns, gap, *relations, *names, {}, {}, found_sums, counts)
+        view = View(label, caps, owns, gap, *relations, *names, {}, {}, near, found_sums, counts)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_locals(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
@@ -384,11 +382,12 @@ class Viewer:
         at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
         joined = {*at[hyphen[at]].tolist()}
         wholes = {*at[trigger[at - 1] == self.of].tolist(), *ends}
+        last = end[at] - (label[at] == self.code["agesex"])  # 66 of 66M
         rows = zip(
             text[at].tolist(),
             at.tolist(),
             map(self.labels.__getitem__, label[at].tolist()),
-            map(block.__getitem__, map(slice, start[at].tolist(), end[at].tolist())),
+            map(block.__getitem__, map(slice, start[at].tolist(), last.tolist())),
             strict=True,
         )
         lines = np.cumsum(gap == GAP["line"])[at].tolist()
@@ -397,14 +396,3 @@ class Viewer:
         return tuple(
             chain.from_iterable(sums.sums_of(part, joined, wholes, line_of) for part in of_texts)
         )
-
-
-def spellings(word: str) -> set[str]:
-    """Return a listed word, and as capitals (Weiß, WEISS) and decomposed accents write it."""
-    forms = {word, word.upper().lower()}
-    return forms | {unicodedata.normalize("NFD", form) for form in forms}
-
-
-def labels_of(lexicon: Lexicon, lists: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names of all labels: of words, of one's own lists, of strings, and of edges."""
-    return (*lexicon.labels, *lists, *strings.LABELS, KEPT, EDGE)

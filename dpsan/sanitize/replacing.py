@@ -25,8 +25,9 @@ from dpsan.only.plans import Plans
 from dpsan.only.rules import OWN, Rules, rules_text
 from dpsan.only.slots import Slots, stream_position
 from dpsan.only.spans import marks
+from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
-from dpsan.only.viewer import Viewer, labels_of
+from dpsan.only.viewer import Viewer
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
 from dpsan.sanitize.consistent import Unit as Scope
@@ -74,7 +75,9 @@ class OnlyRewriter:
         chosen = typed.intersection(kind.name for kind in spec.only if kind.english)
         drawn_as = {label: name * (name in chosen) for label, name in self._names.items()}
         self.lexicon = Lexicon()
-        self.rules = Rules(rules or rules_text(), labels_of(self.lexicon, user_lists), drawn_as)
+        self.rules = Rules(
+            rules or rules_text(), labels_of(self.lexicon.labels, user_lists), drawn_as
+        )
         if spec.only:
             self.rules.draw_classes(
                 [*(kind.name for kind in spec.only if kind.english), *user_lists]
@@ -107,7 +110,7 @@ class OnlyRewriter:
                 self.outputs[label] = self.outputs[self.rules.type_groups[name]]
         plans = Plans(self.outputs, injective=not self.keyed)
         together = spec.consistent is not None
-        self.draws = Draws(plans, together=together, pieces=self.rules.pieces)
+        self.draws = Draws(plans, self.lexicon.doses, together=together, pieces=self.rules.pieces)
         swapped = {label: words for label, words in user_lists.items() if not drawn_as[label]}
         self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, swapped)
         by_value = spec.numbers == NumberPolicy.VALUE

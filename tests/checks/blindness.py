@@ -24,12 +24,13 @@ from dpsan.analysis.verify.base import in_random_order
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.only import strings
 from dpsan.only.dates import date_order, year_form
-from dpsan.only.decision import LOGIN, PLURAL, decide
+from dpsan.only.decision import LOGIN, PLURAL, VALUE, decide
 from dpsan.only.hashes import Hashes
 from dpsan.only.local_parts import ROLES
 from dpsan.only.permutations import ASCENDING, ORDERED
 from dpsan.only.sums import PARTS
 from dpsan.only.templates import ordinal, radices, string, template
+from dpsan.only.values import near_form
 from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.decided import Decided
@@ -295,10 +296,11 @@ class Blindness:
         if form != drawn.form:
             return []  # beside other characters it is of another kind
         out: dict[str, None] = {}
+        value = any(drawn.decision.groups[drawn.decision.group[row]] == VALUE for row in drawn.rows)
         for _ in range(_TRIED * _DRAWN * self._others):
             if len(out) == self._others:
                 break
-            new = self._string(kind, old, drawn)
+            new = self._value(old) if value else self._string(kind, old, drawn)
             match = strings.PATTERN.fullmatch(new)
             if (
                 match is not None
@@ -307,6 +309,7 @@ class Blindness:
                 and [part[2:] for part in strings.parts(kind, new, lexicon.fixed)] == [form]
                 and new.lower() not in drawn.lowered
                 and not drawn.relates_address(new)
+                and (not value or near_form(new) == near_form(old))
             ):
                 out[new] = None
         return [*out]
@@ -352,6 +355,10 @@ class Blindness:
             large = re.sub("[A-Z]", lambda _: letters[self._next(len(letters))].upper(), small)
             return old[:head] + re.sub(r"[0-9]", self._digit, large)
         return re.sub(r"[0-9]", self._digit, old)
+
+    def _value(self, old: str) -> str:
+        """Return a number that may have the form of a measured value: some digits are others."""
+        return re.sub(r"[0-9]", lambda match: [match[0], self._digit(match)][self._next(2)], old)
 
     def _piece(self, words: Sequence[str]) -> str:
         """Return letters at random, or a letter and a word."""
