@@ -126,7 +126,7 @@ CASES = [
     ("He was 165 cm tall.", "165"),
     ("Read 6 through 9 again.", "6 9"),
     ("Come between 7 and 10 or write.", "10"),
-    ("Of two quotes we took 4 for 5 years.", ""),
+    ("Of two quotes we took 4 for 5 years.", "two"),
     ("She is six years old.", "six"),
     ("It was voted 5-2, within 4-5 days.", ""),
     ("Now flat 3 has none.", "3"),
