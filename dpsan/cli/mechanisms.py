@@ -40,8 +40,7 @@ class Mechanisms(Json, Quiet):
 
     def run(self) -> int:
         """Print the table, or what is known of some mechanisms."""
-        from dpsan.mechanisms import MECHANISMS
-        from dpsan.mechanisms.registry import mechanism_class
+        from dpsan.mechanisms.registry import MECHANISMS, mechanism_class
 
         if not self.names and not self.bibtex:
             self.show(*_listed())

@@ -8,7 +8,6 @@ from dpsan.cli.output import say
 from dpsan.errors import printable
 from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.formats.registry import described_in
-from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def say_result(request: Request, run: Run, result: Result) -> int:
         # --quiet does not silence it.
         say(f"{line} ({'; '.join(sources)})" if line.startswith((PASSED, LEFT_OUT)) else line)
     for source in sources:
-        if source.endswith(UNREVIEWED) and not request.quiet:
+        if not (request.quiet or source.startswith("man ")):
             say(f"container: {source}")
     if request.dry_run:
         _say_dry_run(result, run)

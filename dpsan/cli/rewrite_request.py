@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpsan.cli.options import STDIN, positive
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError, refuse
+from dpsan.formats.registry import described_in, is_code, suggested_format
 
 if TYPE_CHECKING:
     from dpsan.files.same_files import FileUses
@@ -145,7 +146,6 @@ class Request(RewriteOptions):
     def _check_fields(self) -> None:
         """Refuse options that do not concern the formats of the inputs."""
         from dpsan.formats.paths import parse_field, parse_fields
-        from dpsan.formats.registry import is_code
         from dpsan.formats.text import text_encoding
 
         code = [path for path in self.inputs if is_code(str(path))]
@@ -196,8 +196,6 @@ class Request(RewriteOptions):
 
     def _check_suffix(self) -> None:
         """Refuse a name of the output that tells of another format, unless an input has it too."""
-        from dpsan.formats.registry import suggested_format
-
         named = self.output and suggested_format(str(self.output))
         told = {suggested_format(str(path)) for path in self.inputs}
         if named not in {None, "text", *told, *(kind.name for kind in self.kinds)}:
@@ -212,7 +210,6 @@ class Request(RewriteOptions):
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
         """Return all that decides what the outputs are, by option: for ``--resume``."""
-        from dpsan.formats.registry import described_in
         from dpsan.version import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism

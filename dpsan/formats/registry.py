@@ -45,7 +45,7 @@ FORMATS: Final[dict[str, Home]] = {
     "parquet": Home("dpsan.formats.parquet", "ParquetFormat", (".parquet", ".pq")),
 }
 _NAMES: Final = {suffix: name for name, home in FORMATS.items() for suffix in home.suffixes}
-_OWN: Final = frozenset(["auto", *FORMATS, *(suffix[1:] for suffix in _NAMES)])
+_OWN: Final = frozenset(["auto", *(suffix[1:] for suffix in _NAMES)])
 RECORDS: Final = "jsonl"
 """A format whose records are units of their own."""
 

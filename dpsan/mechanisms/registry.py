@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import inspect
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -86,7 +85,7 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
     Raises:
         UsageError: it is no such class, an attribute is missing or wrong, or dpsan has the name.
     """
-    if not (inspect.isclass(kind) and issubclass(kind, Mechanism)):
+    if not (isinstance(kind, type) and issubclass(kind, Mechanism)):
         raise UsageError("register takes a subclass of Mechanism")
     missing = sorted(kind.__abstractmethods__)
     ways = ("table", "noise", "prepare")
@@ -99,16 +98,12 @@ def register(kind: type[Mechanism]) -> type[Mechanism]:
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", kind.name) or kind.name in NAMES:
         taken = "dpsan has one of that name" if kind.name in NAMES else "such as my-mechanism"
         raise UsageError(f"{kind.__name__} needs another name", taken)
-    if kind.family not in _FAMILIES or kind.epsilon_unit not in _UNITS:
-        raise UsageError(
-            f"{kind.__name__}: family is one of {', '.join(_FAMILIES)}; epsilon_unit is "
-            f"{' or '.join(_UNITS)}"
-        )
-    if kind.status not in (Status.CLAIMED, Status.REFUTED, Status.NONE):
-        raise UsageError(
-            f"{kind.__name__} cannot be {kind.status}: that is for what docs/proofs.md proves",
-            "status = Status.CLAIMED",
-        )
+    wrong = kind.family not in _FAMILIES or kind.epsilon_unit not in _UNITS
+    families, units = ", ".join(_FAMILIES), " or ".join(_UNITS)
+    refuse(wrong, f"{kind.__name__}: family is one of {families}; epsilon_unit is {units}")
+    reserved = kind.status not in (Status.CLAIMED, Status.REFUTED, Status.NONE)
+    what = f"{kind.__name__} cannot be {kind.status}: that is for what docs/proofs.md proves"
+    refuse(reserved, what, "status = Status.CLAIMED")
     _OWN[kind.name] = kind
     return kind
 
@@ -257,11 +252,8 @@ def _class(file: OwnFile, path: Path, code: bytes) -> Any:
         raise UsageError(f"{where}: cannot import: {type(error).__name__}{about}") from None
     kind = vars(module).get(file.class_name)
     if kind is None:
-        classes = [
-            key
-            for key, item in vars(module).items()
-            if isinstance(item, type) and item.__module__ == module.__name__
-        ]
-        hint = f"classes: {', '.join(classes)}" if classes else "it defines no class"
+        types = [item for item in vars(module).values() if isinstance(item, type)]
+        classes = ", ".join(kind.__name__ for kind in types if kind.__module__ == module.__name__)
+        hint = f"classes: {classes}" if classes else "it defines no class"
         raise UsageError(f"{path}: no class '{file.class_name}'", hint)
     return kind

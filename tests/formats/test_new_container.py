@@ -266,7 +266,7 @@ def launch(folder, cache, site):
     (folder / "a.csv").write_text("text\nhere\n")
 
     def call(*commands, more=()):
-        change = f"sys.path[:0] = {[str(site), str(FOLDER), *map(str, more)]!r}"
+        change = f"sys.path[:0] = {[*map(str, more), str(site), str(FOLDER)]!r}"
         return launched(folder, change, *commands, DPSAN_CACHE_DIR=str(cache), COLUMNS="100")
 
     return call
@@ -301,6 +301,15 @@ def test_it_is_rewritten_without_what_it_cannot_rewrite(launch, folder):
     for name in ("stripped.odt", "told.odt", "both/a.odt", "both/b.odt"):
         assert (folder / name).read_bytes() == first
     assert not (folder / "none.odt").exists()
+
+
+def test_resume_does_not_go_on_with_another_program(launch, tmp_path_factory):
+    changed = tmp_path_factory.mktemp("changed")
+    (changed / "dpsan_odt.py").write_text((FOLDER / "dpsan_odt.py").read_text() + "# changed\n")
+    again = [*REWRITE, "-q", "-O", "out", "--resume", "a.odt"]
+    assert [status for status, _, _ in launch(again[:-2] + again[-1:], again)] == [0, 0]
+    ((status, _, told),) = launch(again, more=[changed])
+    assert (status, "made with other options" in told) == (2, True)
 
 
 REFUSALS = {
