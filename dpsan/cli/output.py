@@ -1,4 +1,4 @@
-"""Print messages on standard error, and JSON and tables on standard output."""
+"""Print messages and progress on standard error, and JSON and tables on standard output."""
 
 from __future__ import annotations
 

@@ -51,8 +51,9 @@ class Command(TyperCommand):
             flags = {flag for param in self.params for flag in param.opts}
             for word in takewhile("--".__ne__, args):  # -only would write to a file called nly
                 name = word.partition("=")[0]
-                wrong = len(name) > 2 and f"-{name}" in flags
-                refuse(wrong, f"no such option: {name}", f"two dashes: -{name}")
+                meant = (flag for flag in sorted(flags) if flag.startswith(f"-{name}"))
+                if flag := len(name) > 3 and next(meant, ""):  # -out, too
+                    raise UsageError(f"no such option: {name}", f"two dashes: {flag}")
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:

@@ -128,11 +128,16 @@ def open_space(
             raise EmbeddingError(path, "changed while it was read")
         return embeddings
 
+    @cache
     def vectors() -> Floats32:
         made = store.get(VECTORS_KIND, digest, lambda: Entry({"vectors": loaded().vectors}, {}))
         return made.arrays["vectors"]
 
-    entry = store.get(INDEX_KIND, digest, lambda: _entry(loaded()))
+    def built() -> Entry:
+        vectors()  # first: whoever finds the words need not load the file for them
+        return _entry(loaded())
+
+    entry = store.get(INDEX_KIND, digest, built)
     arrays = entry.arrays
     embeddings = _Stored(
         vectors,
@@ -144,9 +149,8 @@ def open_space(
         dropped=entry.meta["dropped"],
         spellings=_words(arrays["spellings"]) if "spellings" in arrays else None,
     )
-    # A gensim file cannot give again what is damaged later.
-    if loaded.cache_info().currsize or not entry.meta.get("source_suffices", True):
-        _ = embeddings.vectors
+    if not entry.meta.get("source_suffices", True):  # what is damaged later cannot be built again
+        vectors()
     norm = float(arrays["largest_norm"][0])
     return embeddings, MetricSpace(
         embeddings,

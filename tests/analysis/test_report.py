@@ -139,7 +139,7 @@ def test_a_report_of_rules_has_reasons_and_no_word_that_was_replaced(dpsan, tmp_
 @pytest.mark.parametrize(("unit", "most"), [("record", 16), ("off", 24)])
 def test_the_report_and_the_audit_name_one_loss_of_the_largest_record(dpsan, tmp_path, unit, most):
     """Two lines share the number 12: the report showed the 8 of each line beside the 16 of both."""
-    (tmp_path / "a.txt").write_text("Grace has 12 cats.\nShe has 3 dogs, 12 cats.\n")
+    (tmp_path / "a.txt").write_text("Grace has 12 cats.\nShe has 30 dogs, 12 cats.\n")
     run = ["-q", "--only", "sensitive", "--numbers", "value", "-e", "8", "--consistent", unit]
     assert dpsan("rewrite", *run, "-a", "a.jsonl", "a.txt", cwd=tmp_path).returncode == 0
     told = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[-1])
