@@ -73,7 +73,10 @@ def read_policy(
         option = by_name.get(key.replace("_", "-"))
         if option is None:
             long = (name for name, it in by_name.items() if f"-{key}" in it.metadata["flags"])
-            hint = did_you_mean(next(long, key), by_name) or "such as only, field, epsilon: docs/formats.md"
+            hint = (
+                did_you_mean(next(long, key), by_name)
+                or "such as only, field, epsilon: docs/formats.md"
+            )
             hint = "options stand in no section" if isinstance(value, dict) else hint
             raise InputError(path, f"a policy has no '{key}'", hint, line=line)
         if (variable := variables[option.name]) in os.environ:

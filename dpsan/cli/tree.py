@@ -52,8 +52,8 @@ class Command(TyperCommand):
             for word in takewhile("--".__ne__, args):  # -only would write to a file called nly
                 name = word.partition("=")[0]
                 meant = (flag for flag in sorted(flags) if flag.startswith(f"-{name}"))
-                if flag := len(name) > 3 and next(meant, ""):  # -out, too
-                    raise UsageError(f"no such option: {name}", f"two dashes: {flag}")
+                flag = next(meant, "") if len(name) > 3 else ""  # -out, too
+                refuse(flag, f"no such option: {name}", f"two dashes: {flag}")
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
