@@ -26,7 +26,7 @@ class Identity(Sanitizer):
     may differ.
     """
 
-    def sanitize(self, texts, key, records=None, **how):
+    def sanitize(self, texts, key=b"", records=None, **how):
         done = super().sanitize(texts, key, records, **how)
         for before, after in zip(texts, done.lines, strict=True):
             assert squeezed(_masked(before)) == squeezed(after)
@@ -63,7 +63,7 @@ class Lettered(Sanitizer):
 
     letter = "W"
 
-    def sanitize(self, texts, key, records=None, *, audit=False, spans=None):
+    def sanitize(self, texts, key=b"", records=None, *, audit=False, spans=None):
         done = super().sanitize(texts, key, records, audit=audit, spans=spans)
         return replace(done, lines=[line.replace("<unk>", self.letter) for line in done.lines])
 

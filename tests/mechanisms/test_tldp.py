@@ -1,3 +1,4 @@
+# mypy: disable-error-code="attr-defined"
 """The sound TLDP: integer tables on a public grid, certified exactly."""
 
 import itertools

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="attr-defined"
 """The best inputs of each output, the likelihood of a whole text, and when a text is linked."""
 
 import itertools
