@@ -40,7 +40,7 @@ def say_result(request: Request, run: Run, result: Result) -> int:
         rest = "" if written else "; nothing was written"
         say(f"{number(len(result.failed))} of {number(inputs)} files failed{rest}")
     elif result.failed and written:
-        say("the output is not whole: it ends where the input failed")
+        say("the output is not whole: it ends where the run failed")
     return 1 if result.failed else 0
 
 

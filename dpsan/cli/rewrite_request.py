@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpsan.cli.options import STDIN, positive
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError, refuse
-from dpsan.formats.registry import described_in, is_code, suggested_format
+from dpsan.formats.registry import MANUAL, described_in, is_code, suggested_format
 
 if TYPE_CHECKING:
     from dpsan.files.same_files import FileUses
@@ -217,7 +217,7 @@ class Request(RewriteOptions):
         return {name: getattr(self, name) for name in decisive} | {
             "dpsan": __version__,
             "own": spec.own_sha256,
-            "containers": [*map(described_in, self.kinds)],
+            "containers": sorted({*map(described_in, self.kinds)} - {MANUAL}),
             "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
             "epsilon": mechanism.epsilon,
             "embeddings": sanitizer.embeddings.digest,

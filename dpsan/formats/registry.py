@@ -18,6 +18,8 @@ from dpsan.formats.base import Format
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.shape import compiled
 
+MANUAL: Final = "man dpsan, CONTAINERS"
+"""Where to read what a format of dpsan does."""
 COMPRESSED: Final = (".gz", ".zst")
 
 
@@ -111,7 +113,7 @@ def format_class(name: str, path: str) -> type[Format]:
 def described_in(kind: type[Format]) -> str:
     """Return where to read what a format does: the manual, or the package that brings it."""
     if kind.name in FORMATS:
-        return "man dpsan, CONTAINERS"
+        return MANUAL
     entry = brought()[kind.name]
     _, path, digest = imported(entry, Format)
     return f"{entry.dist and entry.dist.name}, {path.name}, SHA-256 {digest[:16]}, {UNREVIEWED}"

@@ -11,7 +11,10 @@ from pathlib import Path
 
 from scoreboard.base import Row, Size, children, dpsan, embedding_file, environment, row, start
 
-_SHOWN = b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+_SHOWN = (
+    b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+    b"dpsan: the output is not whole: it ends where the run failed\n"
+)
 _WORDS = 400
 
 
