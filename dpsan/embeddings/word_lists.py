@@ -167,7 +167,7 @@ class WordClass:
     english: bool = True
     """True for the lists of dpsan."""
     drawn: str = ""
-    """Of a file with ``--only``: the class of whose words its words become; else its own."""
+    """Class whose words replace those of a file, ``FILE:names``; empty: the file's own do."""
 
     @property
     def sha256(self) -> str:

@@ -13,8 +13,8 @@ NIL: Final = "\x11"
 FIVE: Final = "\x12"
 """The last digit, 0 or 5, of a number that may be a time with a dot."""
 HALVES, FEW_MANY, WARM = "\x13\x14", "\x15\x16", "\x17\x18"
-"""Of a measured value a digit from 0 or 5 on; one from 2 or 6 on that stands alone; the degrees of
-a temperature of people, from 36 or 38 on."""
+"""Marks of a measured value: a digit from 0 or 5 on, one from 2 or 6 on that stands alone, and
+degrees of a body from 36 or 38 on."""
 SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
 """First two digits of numbers of two or three digits, by the mark of the first in a form."""
 NEXT: Final = "n"

@@ -56,13 +56,13 @@ class _Cut(NamedTuple):
     blocks: Sequence[Pieces]
     """The pieces; none where all are chunks."""
     codes: Ids
-    """Of each piece."""
+    """Code of each piece."""
     tails: Ids
-    """Number of characters of the tail of each."""
+    """Number of characters of the tail of each piece."""
     special: Ids
     """The pieces that are no word, ascending."""
     chunks: Sequence[Chunk]
-    """What each of them is."""
+    """The chunk of each of these pieces."""
 
 
 def joined(texts: Sequence[Chunk]) -> Batch:

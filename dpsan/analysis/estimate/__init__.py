@@ -163,15 +163,15 @@ def counts_by_group(
         UsageError: a text is no string, or texts stand there several times, or none does.
     """
     groups = defaultdict[str, Ids](lambda: np.zeros(inputs, dtype=np.int64))
-    seen, repeated = set[str](), 0
+    hashes, repeated = set[int](), 0  # no text stays in memory
     for text, label in zip(texts, by, strict=True):
         if text is None or text != text:  # a missing value of a data frame
             continue
         refuse(not isinstance(text, str), "texts must be str, None or NaN")
         rows = read(text)
         np.add.at(groups[str(label)], rows, 1)
-        repeated += len(rows) * (len(rows) >= _LONG and text in seen)
-        seen.add(text)
+        repeated += len(rows) * (len(rows) >= _LONG and hash(text) in hashes)
+        hashes.add(hash(text))
     refuse(not groups, "cannot estimate: there are no texts")
     many = repeated > _REPEATED * np.sum([*groups.values()])
     refuse(many, "cannot estimate: texts stand there several times, as with --memo")
