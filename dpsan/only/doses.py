@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from dpsan.only.decision import MEDICINE, Decision
 from dpsan.only.permutations import DOSED
 from dpsan.only.slots import Slots
+from dpsan.only.view import among
 
 UNITS: Final = {"microgram": "mcg", "gram": "g", "grams1": "g"}
 """Groups of doses in other units than mg."""
@@ -32,11 +33,11 @@ def fit_doses(decision: Decision, slots: Slots, tokens: list[str], doses: Doses)
         tokens: what was drawn, by row; doses change.
         doses: of medicines.
     """
-    names = [decision.groups[group] for group in decision.group.tolist()]
-    medicines = [row for row, name in enumerate(names) if name.startswith(MEDICINE)]
+    medicines = _rows(decision, lambda name: name.startswith(MEDICINE))
     places = decision.at[medicines].tolist()
     several: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
-    for row, name in enumerate(names) if medicines else ():
+    for row in _rows(decision, {*DOSED, "quantity"}.__contains__) if medicines else ():
+        name = decision.groups[decision.group[row]]
         joined = _JOINED.fullmatch(tokens[row]) if name == "quantity" else None
         unit = UNITS.get(name, "mg") if name in DOSED else joined[1] if joined else ""
         token, found = int(decision.at[row]), []
@@ -62,6 +63,13 @@ def fit_doses(decision: Decision, slots: Slots, tokens: list[str], doses: Doses)
             end = tokens[row][len(tokens[row].rstrip("mcgµ")) :]
             tokens[row] = usual[start + ascending.index(slot)] + end
             slots.chance[slot] = min(2 / len(as_long), 1.0)
+
+
+def _rows(decision: Decision, wanted: Callable[[str], bool]) -> list[int]:
+    """Return the rows of the groups whose names are wanted."""
+    codes = [code for code, name in enumerate(decision.groups) if wanted(name)]
+    rows: list[int] = among(decision.group, codes).nonzero()[0].tolist()
+    return rows
 
 
 def _digits(dose: str) -> int:
