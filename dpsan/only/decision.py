@@ -214,11 +214,11 @@ def _leaders(
 ) -> NDArray[np.int64]:
     """Return the row of the country of a nation, or of the city before a country; -1: none."""
     out = np.full(len(at), -1, np.int64)
-    cities = [name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_"]
-    nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], cities))
+    nations, (country,) = rules.codes(NATIONS), rules.codes([COUNTRY])
     rows = (group[at] == country).nonzero()[0]
     if not len(rows):
         return out
+    city = rules.codes(name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_")
     near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1

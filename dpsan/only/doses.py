@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from dpsan.only.decision import MEDICINE, Decision
@@ -33,10 +34,11 @@ def fit_doses(decision: Decision, slots: Slots, tokens: list[str], doses: Doses)
         tokens: what was drawn, by row; doses change.
         doses: of medicines.
     """
-    medicines = _rows(decision, lambda name: name.startswith(MEDICINE))
+    of_medicines, of_doses = _codes(decision.groups)
+    medicines: list[int] = among(decision.group, of_medicines).nonzero()[0].tolist()
     places = decision.at[medicines].tolist()
     several: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
-    for row in _rows(decision, {*DOSED, "quantity"}.__contains__) if medicines else ():
+    for row in among(decision.group, of_doses).nonzero()[0].tolist() if medicines else ():
         name = decision.groups[decision.group[row]]
         joined = _JOINED.fullmatch(tokens[row]) if name == "quantity" else None
         unit = UNITS.get(name, "mg") if name in DOSED else joined[1] if joined else ""
@@ -65,11 +67,11 @@ def fit_doses(decision: Decision, slots: Slots, tokens: list[str], doses: Doses)
             slots.chance[slot] = min(2 / len(as_long), 1.0)
 
 
-def _rows(decision: Decision, wanted: Callable[[str], bool]) -> list[int]:
-    """Return the rows of the groups whose names are wanted."""
-    codes = [code for code, name in enumerate(decision.groups) if wanted(name)]
-    rows: list[int] = among(decision.group, codes).nonzero()[0].tolist()
-    return rows
+@lru_cache(8)
+def _codes(groups: tuple[str, ...]) -> tuple[list[int], list[int]]:
+    """Return the codes of the groups of medicines, and of doses."""
+    medicines = [code for code, name in enumerate(groups) if name.startswith(MEDICINE)]
+    return medicines, [code for code, name in enumerate(groups) if name in {*DOSED, "quantity"}]
 
 
 def _digits(dose: str) -> int:

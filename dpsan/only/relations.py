@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -99,14 +99,10 @@ class State:
     @cached_property
     def country(self) -> NDArray[np.intp]:
         """The country that the unit of each token shows first by what passes, 0: none."""
-        view, forms = self.view, [DIGITS.sub("#", form) for form in self.view.forms]
-        numbers = [*enumerate(self.countries.items(), 1)]
-        of_form = [
-            next((number for number, (_, signs) in numbers if signs.fullmatch(form)), 0)
-            for form in forms
-        ]
+        view, signs = self.view, tuple(self.countries.values())
+        of_form = [_country_of(form, signs) for form in view.forms]
         shown = np.array([*of_form, 0]).take(view.form)  # words have the form -1
-        for number, (name, _) in numbers:
+        for number, name in enumerate(self.countries, 1):
             shown[self.words(name)] = number
         at, of_unit = shown.nonzero()[0][::-1], np.zeros_like(shown)
         of_unit[view.unit[at]] = shown[at]  # the first is written last
@@ -117,6 +113,13 @@ class State:
         """Return the tokens that some groups have drawn, or all others."""
         at = (self.group > 1).nonzero()[0]
         return at.compress(among(self.group.take(at), self.codes(names)) != others)
+
+
+@lru_cache(1 << 12)
+def _country_of(form: str, signs: tuple[re.Pattern[str], ...]) -> int:
+    """Return the number of the first country whose sign a form is, 0: none."""
+    marks = DIGITS.sub("#", form)
+    return next((number for number, sign in enumerate(signs, 1) if sign.fullmatch(marks)), 0)
 
 
 class Groups:
