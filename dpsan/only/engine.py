@@ -22,7 +22,8 @@ from dpsan.only.view import KEPT, Flags, View
 
 def _context(rules: Rules, found: Packed, name: str) -> NDArray[np.intp]:
     """Return the words of a kind, ascending."""
-    places = [found.begins([test]) for test in rules.contexts[name]]
+    tests = [test for test in rules.contexts[name] if found.present[test]]
+    places = [found.begins([test]) for test in tests] or [np.zeros(0, np.intp)]
     return np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
 
 
