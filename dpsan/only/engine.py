@@ -36,7 +36,7 @@ class Match:
         """Group of each token: :data:`UNDECIDED`, :data:`PASS`, or what draws it."""
         self.rule = np.full(len(view.label), -1, np.int16)
         """Index of the rule that decided each token, -1: none."""
-        self._free = (view.trigger == 0) & (view.label != view.labels.index(KEPT))
+        self._free = (view.trigger == 0) & ~view.labelled(KEPT)
         kind = view.label.astype(np.int16) * np.int16(PATTERNS) + view.caps
         self._fields = {"kind": kind, "gap": view.gap, "trigger": view.trigger}
         self._fields |= {"possessive": view.possessive.view(np.uint8), "group": self.group}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.marks import DIGIT, FIVE, NIL, SIZES, ZERO
+from dpsan.only.order import changes
 from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
@@ -131,7 +132,7 @@ class Groups:
 
     def __init__(self, number: NDArray[np.integer]) -> None:
         self._of = number - number[0]
-        self._first = np.append(0, (number[1:] != number[:-1]).nonzero()[0] + 1)
+        self._first = changes(number).nonzero()[0]
 
     def counts(self, flags: Flags) -> Ints:
         """Return the number of flagged tokens of each group."""
@@ -160,7 +161,7 @@ def mostly_capitals(state: State) -> Flags:
 def mostly_upper(state: State) -> Flags:
     """Lines in capitals."""
     view = state.view
-    acronym = among(view.label, [view.labels.index(f"acr{n}") for n in range(2, 6)])
+    acronym = view.labelled(*(f"acr{n}" for n in range(2, 6)))
     words = state.line.counts(state.word)
     upper = state.line.counts(state.word & (view.caps == UPPER) & ~acronym)
     return state.line.tokens((words >= 3) & (upper >= MOSTLY * words))
@@ -171,11 +172,11 @@ def sentence_start(state: State) -> Flags:
     view = state.view
     opening = ("open", "line", "colon", "call", "under", "backslash")
     start = among(view.gap, [G[name] for name in opening]) | state.opening
-    short = among(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
-    short = behind(short)
+    short = behind(view.labelled("title", "rank", "letter"))
     dot = among(view.gap, [G["stop"], G["dot"]])
-    listed = among(view.label, [view.labels.index(name) for name in ("int1", "int2", "bit")])
-    listed = behind(line_start(state) & listed) & (view.gap == G["other"])  # 3) New member
+    listed = behind(line_start(state) & view.labelled("int1", "int2", "bit")) & (
+        view.gap == G["other"]
+    )  # 3) New member
     return np.asarray(start | (dot & ~short) | listed)
 
 
@@ -226,7 +227,7 @@ def foreign(state: State) -> Flags:
     """Units with four function words of another language or more, one of eight words; no sentences
     with more English ones.
     """
-    places, english = state.words("foreign"), state.view.label == state.view.labels.index("func")
+    places, english = state.words("foreign"), state.view.labelled("func")
     count = state.unit.having(places)
     units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
     if not units.any():
@@ -250,7 +251,7 @@ def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
     view = state.view
     dotted = np.array([_DOTTED.search(form) is not None for form in view.forms] + [False])
     forms = np.array([_DOT_CLOCK.fullmatch(form) is not None for form in view.forms] + [False])
-    clocks = (view.label == view.labels.index("clock")) & dotted[view.form]
+    clocks = view.labelled("clock") & dotted[view.form]
     times = np.append(state.drawn(["dotclock"]), clocks.nonzero()[0])
     return forms[view.form[at]] & (state.text.having(times) > 0).take(state.text.of(at))
 
@@ -258,7 +259,7 @@ def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
-    mark = line_start(state) & (view.label == view.labels.index("letter"))
+    mark = line_start(state) & view.labelled("letter")
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal.compress(mark), minlength=len(mark))
     return np.asarray(mark & (count > 1).take(view.equal))

@@ -264,6 +264,15 @@ class Memo(MemoFile):
         spans = strings.spans() if replacing and replacing.draws_classes else None
         return strings.with_texts(self._drawn_texts(strings.texts, unit, spans))
 
+    def passes(self, data: Any, except_: str | Iterable[str] = ()) -> bool:
+        """Return whether it has been seen that :meth:`rewrite_object` leaves all strings of a value
+        as they are, whatever the unit: agents send the same tools again.
+        """
+        strings, passing = ObjectStrings(data, "**", except_), self._units.passing
+        if passing is None or strings.spans():
+            return False
+        return passing.issuperset(passing.digests(strings.texts))
+
     def restore(self, text: str, unit: str) -> str:
         """Return a text with the originals of a unit; what is no replacement stays.
 
