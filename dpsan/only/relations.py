@@ -256,6 +256,11 @@ def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
     return forms[view.form[at]] & (state.text.having(times) > 0).take(state.text.of(at))
 
 
+def beside_date(state: State, at: NDArray[np.intp]) -> Flags:
+    """Tokens of texts in which a day and month in digits is drawn."""
+    return (state.text.having(state.drawn(["daymonth"])) > 0).take(state.text.of(at))
+
+
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
@@ -296,5 +301,6 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "placed": lambda state, at: elsewhere(state, ["city"], at),
     "shire": lambda state, at: elsewhere(state, ["city_co"], at),
     "dottime": dotted_time,
+    "dated": beside_date,
 }
 """Relations that read what is drawn: of some tokens."""
