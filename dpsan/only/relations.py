@@ -25,6 +25,7 @@ _DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
 _DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
 """Forms of times with a dot: clocks, and numbers that may be times."""
 _SECTION: Final = re.compile(rf"{DIGITS.pattern}{{1,2}}\.{DIGITS.pattern}{{1,2}}")
+_DECIMAL: Final = re.compile(rf"{DIGITS.pattern}{{1,4}}\.{DIGITS.pattern}{{1,4}}")
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -270,6 +271,12 @@ def repeated_mark(state: State) -> Flags:
     return np.asarray(mark & (count > 1).take(view.equal))
 
 
+def decimal(state: State) -> Flags:
+    """Numbers with one dot between digits: 1.1 and 537.36, and no 118837/24."""
+    forms = [_DECIMAL.fullmatch(form) is not None for form in state.view.forms]
+    return np.array([*forms, False]).take(state.view.form)  # words have the form -1
+
+
 def section(state: State) -> Flags:
     """Numbers of one or two digits, a dot and one or two more: 4.2, and no 1.249,90."""
     forms = np.array([_SECTION.fullmatch(form) is not None for form in state.view.forms] + [False])
@@ -287,6 +294,7 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "foreign": foreign,
     "marks": repeated_mark,
     "section": section,
+    "decimal": decimal,
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
     "atwork": about("office", "leisure"),

@@ -236,7 +236,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return kind, clock_form(text)
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
-        if 0 < int(end) - begin % 10 ** len(end) <= 60:
+        if 0 < int(end) - begin % 10 ** len(end) <= 110:
             next_year = (begin + 1 - int(end)) % 10 ** len(end) == 0
             return kind, year_class(begin) + text[4] + (NEXT if next_year else DIGIT) * len(end)
         return "number", digit_form(text)

@@ -222,12 +222,14 @@ class Memo(MemoFile):
             raise TypeError("messages and units must be strings")
         refuse(unit == "", "a unit needs a name")
         passing = None if unit is None else self._units.passing
-        if passing is None or spans is not None:
+        if passing is None:
             return self._rewritten(lines, unit, spans).lines
-        digests = passing.digests(lines)
+        marked = spans or [[] for _ in lines]
+        pairs = zip(passing.digests(lines), marked, strict=True)
+        digests = [b"" if of_text else digest for digest, of_text in pairs]
         at = [index for index, digest in enumerate(digests) if digest not in passing]
         rest = [lines[index] for index in at]
-        done = self._rewritten(rest, unit)
+        done = self._rewritten(rest, unit, spans and [spans[index] for index in at])
         passing.learn(rest, [digests[index] for index in at], done)
         for index, line in zip(at, done.lines, strict=True):
             lines[index] = line
