@@ -151,15 +151,16 @@ def need_extra(extra: str) -> None:
         pytest.skip(f"LOUD: the extra '{extra}' is not installed, this was NOT tested")
 
 
-needs_gensim = pytest.mark.skipif(
-    sys.version_info >= (3, 14), reason="LOUD: no gensim for this Python, this was NOT tested"
-)
+NO_GENSIM = "LOUD: no gensim for this Python, this was NOT tested"
+needs_gensim = pytest.mark.skipif(sys.version_info >= (3, 14), reason=NO_GENSIM)
 
 
 def skip_without_extra(stderr: str) -> None:
     """Skip if a command asked for an extra, and that extra is truly missing."""
     for extra in re.findall(r"needs an extra \(pip install 'dpsan\[(\w+)\]'\)", stderr):
         need_extra(extra)
+    if "needs gensim" in stderr and sys.version_info >= (3, 14):
+        pytest.skip(NO_GENSIM)
 
 
 def cases(names: str, *rows: Any, ids: Any = None) -> pytest.MarkDecorator:

@@ -19,6 +19,7 @@ originals back, streaming or not.  What cannot be drawn (images, sound, files) i
 
 import asyncio
 import gc
+import hashlib
 import json
 import re
 import uuid
@@ -350,6 +351,8 @@ class Dpsan(CustomGuardrail):
     def __init__(self, memo, options=None, unit_fields=UNITS, **more):
         super().__init__(**more)
         self.unit_fields, self.open = tuple(unit_fields), OrderedDict()
+        self.passing = set()
+        """What stands for tools of which nothing is drawn."""
         # A memo belongs to one thread.
         self.thread = ThreadPoolExecutor(max_workers=1)
         sanitizer = Sanitizer(**(options or {"only": "people"}))
@@ -393,7 +396,7 @@ class Dpsan(CustomGuardrail):
             self.open.popitem(last=False)
         return data
 
-    def drawn(self, body, metadata, unit):
+    def all_drawn(self, body, metadata, unit):
         check(body)
         check_names(body.get("messages"), drawn=True)
         check_names(body.get("input"))
@@ -402,6 +405,18 @@ class Dpsan(CustomGuardrail):
         shape = [f"[].{path}" for path in SHAPE]
         drawn = self.memo.rewrite_object([apart(body), metadata], unit, except_=shape)
         return together(drawn[0]), drawn[1]
+
+    def drawn(self, body, metadata, unit):
+        """Draw a request; tools of which nothing was drawn before are looked at no more."""
+        tools = {"tools": body["tools"]} if body.get("tools") else {}
+        about = hashlib.blake2b(json.dumps(tools).encode()).digest()
+        if about in self.passing:
+            drawn = self.all_drawn({**body, "tools": []}, metadata, unit)
+            return {**drawn[0], **tools}, drawn[1]
+        drawn = self.all_drawn(body, metadata, unit)
+        if tools and self.memo.passes(apart(tools), except_=SHAPE):
+            self.passing.add(about)
+        return drawn
 
     def unit(self, data, caller):
         """The name of a conversation within what a key may see, and whether it ends with it."""

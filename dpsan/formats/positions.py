@@ -23,10 +23,15 @@ _MOST_NAMES: Final = 64
 PERSONS: Final = f"{PASSED}:identifying key"
 """Names of members that hold the name or address of a person, among what is noted of a record."""
 _Listed: TypeAlias = Callable[[str], bool]
+_ROLES: Final = (
+    "agent|assignee|author|beneficiary|client|contact|customer|doctor|driver|employee|guardian|guest|"
+    "manager|nurse|owner|parent|passenger|patient|recipient|reporter|sender|student|teacher|tenant"
+)
 _OF_NAMES: Final = {
-    "given": r"(?:.*[_.])?(?:first|given|middle|fore|preferred)_?name|(?:.*\.)?first",
-    "surname": r"(?:.*[_.])?(?:last|family|sur|maiden)_?name|(?:.*\.)?last",
-    "name": r"(?:.*[_.])?(?:client|contact|customer|employee|full|holder|patient|person)_?name",
+    "given": r"(?:.*[_.])?(?:first|given|middle|fore|preferred)_?name|(?:.*\.)?(?:first|given)",
+    "surname": r"(?:.*[_.])?(?:last|family|sur|maiden)_?name|(?:.*\.)?(?:last|family)",
+    "name": rf"(?:.*[_.])?(?:full|holder|person|{_ROLES})_?name",
+    "party": rf"(?:.*\.)?name|(?:.*[_.])?(?:{_ROLES})",
     "city": r"(?:.*[_.])?(?:city|town)",
     "employer": r"(?:.*[_.])?(?:employer|company)(?:_?name)?",
 }

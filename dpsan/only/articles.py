@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.places import Places
-from dpsan.only.view import EDGE, GAP, LOWER, ONE, Codes, View, among
+from dpsan.only.view import GAP, LOWER, ONE, Codes, View, among
 
 BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]
 """Gaps between an article and its word."""
@@ -47,13 +47,13 @@ def far_words(view: View, places: Places, article: int) -> dict[int, int]:
         article: the trigger of articles.
     """
     at = (view.trigger == article).nonzero()[0]
-    edge, marks = view.labels.index(EDGE), at[view.gap[at + 1] != GAP["space"]]
+    marks = at[view.gap[at + 1] != GAP["space"]]
     words = {
         token: _behind_tags(places, token + 1)
         for token, place in zip(marks.tolist(), (places.start[marks + 1] - 1).tolist(), strict=True)
         if places.block[place] in "</"
     }
-    for i in at[view.label[at + 1] == edge].tolist():
+    for i in at[view.edge[at + 1]].tolist():
         follows = i + 2
         goes_on = follows < len(view.label) and view.unit[i] == view.unit[i + 1]
         if goes_on and view.gap[follows] in (*BEHIND_ARTICLE, GAP["none"]):

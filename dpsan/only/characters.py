@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.hashes import Hashes, salted
-from dpsan.only.order import distinct
+from dpsan.only.order import changes, distinct
 from dpsan.only.view import GAP, LOWER, MIXED, NONE, ONE, TITLE, UPPER, Codes, Flags, Ints
 
 LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER, ODD = (1 << bit for bit in range(8))
@@ -88,7 +88,7 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
         odd &= char != ord(">")
     blanks = (block.bits & (BLANK | NEWLINE) != 0).nonzero()[0]
     at = blanks.searchsorted(spots[odd])
-    at = at[np.append(True, at[1:] != at[:-1])[: len(at)]]
+    at = at[changes(at)]
     first, last = blanks[at - 1] + 1, blanks[at]
     ends = points[last] == ord(BETWEEN)
     # The bank of an account stands between country and digits: GB29 NWBK 6016.

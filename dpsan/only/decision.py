@@ -214,11 +214,11 @@ def _leaders(
 ) -> NDArray[np.int64]:
     """Return the row of the country of a nation, or of the city before a country; -1: none."""
     out = np.full(len(at), -1, np.int64)
-    cities = [name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_"]
-    nations, (country,), city = (rules.codes(names) for names in (NATIONS, [COUNTRY], cities))
+    nations, (country,) = rules.codes(NATIONS), rules.codes([COUNTRY])
     rows = (group[at] == country).nonzero()[0]
     if not len(rows):
         return out
+    city = rules.codes(name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_")
     near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
     behind = rows[near & among(group[at[rows] - 1], city)]
     out[behind] = behind - 1
@@ -282,7 +282,7 @@ def _weekdays(
     part_of = np.zeros(len(rules.groups), np.int8)
     for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
         part_of[rules.codes(names)] = part
-    function = view.labels.index("func")
+    function = view.code["func"]
     ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
     before = part_of[group.take(ahead, mode="clip")] > 0
     last = (part_of[group[at - 1]] > 0) & among(view.gap[at], [GAP["open"], GAP["comma"]])
@@ -353,7 +353,7 @@ def _again(
     group_of = np.zeros(len(group), np.int16)
     group_of[view.equal[named]] = group[named]
     again = (group <= PASS) & (group_of[view.equal] > PASS) & (view.form < 0)
-    again &= rules.kept[group_of[view.equal]] & (view.label != view.labels.index(KEPT))
+    again &= rules.kept[group_of[view.equal]] & ~view.labelled(KEPT)
     match.rule[again] = -1
     return np.where(again, group_of[view.equal], group).astype(np.int16)
 
@@ -363,5 +363,5 @@ def _in_english(view: View, texts: Groups) -> NDArray[np.bool_]:
 
     Others have words such as the German *an*, which no word behind them changes.
     """
-    english, foreign = (view.label == view.labels.index(name) for name in ("func", "foreignw"))
+    english, foreign = map(view.labelled, ("func", "foreignw"))
     return texts.counts(english) >= texts.counts(foreign)

@@ -6,11 +6,13 @@ import re
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from dpsan.only.decision import MEDICINE, Decision
 from dpsan.only.permutations import DOSED
 from dpsan.only.slots import Slots
+from dpsan.only.view import among
 
 UNITS: Final = {"microgram": "mcg", "gram": "g", "grams1": "g"}
 """Groups of doses in other units than mg."""
@@ -32,11 +34,12 @@ def fit_doses(decision: Decision, slots: Slots, tokens: list[str], doses: Doses)
         tokens: what was drawn, by row; doses change.
         doses: of medicines.
     """
-    names = [decision.groups[group] for group in decision.group.tolist()]
-    medicines = [row for row, name in enumerate(names) if name.startswith(MEDICINE)]
+    of_medicines, of_doses = _codes(decision.groups)
+    medicines: list[int] = among(decision.group, of_medicines).nonzero()[0].tolist()
     places = decision.at[medicines].tolist()
     several: defaultdict[tuple[int, str, str], list[int]] = defaultdict(list)
-    for row, name in enumerate(names) if medicines else ():
+    for row in among(decision.group, of_doses).nonzero()[0].tolist() if medicines else ():
+        name = decision.groups[decision.group[row]]
         joined = _JOINED.fullmatch(tokens[row]) if name == "quantity" else None
         unit = UNITS.get(name, "mg") if name in DOSED else joined[1] if joined else ""
         token, found = int(decision.at[row]), []
@@ -62,6 +65,13 @@ def fit_doses(decision: Decision, slots: Slots, tokens: list[str], doses: Doses)
             end = tokens[row][len(tokens[row].rstrip("mcgµ")) :]
             tokens[row] = usual[start + ascending.index(slot)] + end
             slots.chance[slot] = min(2 / len(as_long), 1.0)
+
+
+@lru_cache(8)
+def _codes(groups: tuple[str, ...]) -> tuple[list[int], list[int]]:
+    """Return the codes of the groups of medicines, and of doses."""
+    medicines = [code for code, name in enumerate(groups) if name.startswith(MEDICINE)]
+    return medicines, [code for code, name in enumerate(groups) if name in {*DOSED, "quantity"}]
 
 
 def _digits(dose: str) -> int:

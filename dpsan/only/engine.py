@@ -22,7 +22,8 @@ from dpsan.only.view import KEPT, Flags, View
 
 def _context(rules: Rules, found: Packed, name: str) -> NDArray[np.intp]:
     """Return the words of a kind, ascending."""
-    places = [found.begins([test]) for test in rules.contexts[name]]
+    tests = [test for test in rules.contexts[name] if found.present[test]]
+    places = [found.begins([test]) for test in tests] or [np.zeros(0, np.intp)]
     return np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
 
 
@@ -35,7 +36,7 @@ class Match:
         """Group of each token: :data:`UNDECIDED`, :data:`PASS`, or what draws it."""
         self.rule = np.full(len(view.label), -1, np.int16)
         """Index of the rule that decided each token, -1: none."""
-        self._free = (view.trigger == 0) & (view.label != view.labels.index(KEPT))
+        self._free = (view.trigger == 0) & ~view.labelled(KEPT)
         kind = view.label.astype(np.int16) * np.int16(PATTERNS) + view.caps
         self._fields = {"kind": kind, "gap": view.gap, "trigger": view.trigger}
         self._fields |= {"possessive": view.possessive.view(np.uint8), "group": self.group}

@@ -15,7 +15,7 @@ from dpsan.only.hashes import Hashes
 from dpsan.only.marks import DIGIT as ANY_DIGIT
 from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.places import Places
-from dpsan.only.view import Cut, View, among
+from dpsan.only.view import Cut, View
 
 _ROLES: Final = (
     "admin billing bookings careers claims contact enquiries feedback hello help hr info invoices",
@@ -31,9 +31,7 @@ _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe",
 
 def split_locals(view: View, places: Places) -> None:
     """Find the words of their unit that the pieces of local parts and handles may be."""
-    code = view.labels.index
-    addresses = [code(name) for name in ("email", "userip", "userhost", "handle")]
-    at = among(view.label, addresses).nonzero()[0]
+    at = view.labelled("email", "userip", "userhost", "handle").nonzero()[0]
     if not len(at):
         return
     spans = zip(places.start[at].tolist(), places.end[at].tolist(), strict=True)

@@ -12,11 +12,18 @@ def ranks(groups: NDArray[np.integer], values: NDArray[np.integer]) -> NDArray[n
     """Return of each value how many different ones of its group are smaller."""
     order = np.lexsort((values, groups))
     group, value = groups[order], values[order]
-    other = np.append(True, group[1:] != group[:-1])[: len(order)]
-    steps = np.cumsum(~other & np.append(False, value[1:] != value[:-1])[: len(order)])
+    other = changes(group)
+    steps = np.cumsum(~other & changes(value))
     result = np.zeros(len(order), np.int32)
     result[order] = steps - np.maximum.accumulate(np.where(other, steps, 0))
     return result
+
+
+def changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values are others than the one before, as the first one is."""
+    new = np.ones(len(values), np.bool_)
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
 
 
 def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -26,8 +33,7 @@ def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """
     order = values.argsort()
     ordered = values[order]
-    new = np.ones(len(values), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    new = changes(ordered)
     first = np.minimum.reduceat(order, new.nonzero()[0]) if len(order) else order
     inverse = np.empty_like(order)
     inverse[order] = new.cumsum() - 1

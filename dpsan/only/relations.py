@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.marks import DIGIT, FIVE, NIL, SIZES, ZERO
+from dpsan.only.order import changes
 from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
@@ -24,6 +25,7 @@ _DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
 _DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
 """Forms of times with a dot: clocks, and numbers that may be times."""
 _SECTION: Final = re.compile(rf"{DIGITS.pattern}{{1,2}}\.{DIGITS.pattern}{{1,2}}")
+_DECIMAL: Final = re.compile(rf"{DIGITS.pattern}{{1,4}}\.{DIGITS.pattern}{{1,4}}")
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -99,14 +101,10 @@ class State:
     @cached_property
     def country(self) -> NDArray[np.intp]:
         """The country that the unit of each token shows first by what passes, 0: none."""
-        view, forms = self.view, [DIGITS.sub("#", form) for form in self.view.forms]
-        numbers = [*enumerate(self.countries.items(), 1)]
-        of_form = [
-            next((number for number, (_, signs) in numbers if signs.fullmatch(form)), 0)
-            for form in forms
-        ]
+        view, signs = self.view, tuple(self.countries.values())
+        of_form = [_country_of(form, signs) for form in view.forms]
         shown = np.array([*of_form, 0]).take(view.form)  # words have the form -1
-        for number, (name, _) in numbers:
+        for number, name in enumerate(self.countries, 1):
             shown[self.words(name)] = number
         at, of_unit = shown.nonzero()[0][::-1], np.zeros_like(shown)
         of_unit[view.unit[at]] = shown[at]  # the first is written last
@@ -119,6 +117,13 @@ class State:
         return at.compress(among(self.group.take(at), self.codes(names)) != others)
 
 
+@lru_cache(1 << 12)
+def _country_of(form: str, signs: tuple[re.Pattern[str], ...]) -> int:
+    """Return the number of the first country whose sign a form is, 0: none."""
+    marks = DIGITS.sub("#", form)
+    return next((number for number, sign in enumerate(signs, 1) if sign.fullmatch(marks)), 0)
+
+
 class Groups:
     """Tokens in a row that belong together.
 
@@ -128,7 +133,7 @@ class Groups:
 
     def __init__(self, number: NDArray[np.integer]) -> None:
         self._of = number - number[0]
-        self._first = np.append(0, (number[1:] != number[:-1]).nonzero()[0] + 1)
+        self._first = changes(number).nonzero()[0]
 
     def counts(self, flags: Flags) -> Ints:
         """Return the number of flagged tokens of each group."""
@@ -157,7 +162,7 @@ def mostly_capitals(state: State) -> Flags:
 def mostly_upper(state: State) -> Flags:
     """Lines in capitals."""
     view = state.view
-    acronym = among(view.label, [view.labels.index(f"acr{n}") for n in range(2, 6)])
+    acronym = view.labelled(*(f"acr{n}" for n in range(2, 6)))
     words = state.line.counts(state.word)
     upper = state.line.counts(state.word & (view.caps == UPPER) & ~acronym)
     return state.line.tokens((words >= 3) & (upper >= MOSTLY * words))
@@ -168,11 +173,11 @@ def sentence_start(state: State) -> Flags:
     view = state.view
     opening = ("open", "line", "colon", "call", "under", "backslash")
     start = among(view.gap, [G[name] for name in opening]) | state.opening
-    short = among(view.label, [view.labels.index(name) for name in ("title", "rank", "letter")])
-    short = behind(short)
+    short = behind(view.labelled("title", "rank", "letter"))
     dot = among(view.gap, [G["stop"], G["dot"]])
-    listed = among(view.label, [view.labels.index(name) for name in ("int1", "int2", "bit")])
-    listed = behind(line_start(state) & listed) & (view.gap == G["other"])  # 3) New member
+    listed = behind(line_start(state) & view.labelled("int1", "int2", "bit")) & (
+        view.gap == G["other"]
+    )  # 3) New member
     return np.asarray(start | (dot & ~short) | listed)
 
 
@@ -223,7 +228,7 @@ def foreign(state: State) -> Flags:
     """Units with four function words of another language or more, one of eight words; no sentences
     with more English ones.
     """
-    places, english = state.words("foreign"), state.view.label == state.view.labels.index("func")
+    places, english = state.words("foreign"), state.view.labelled("func")
     count = state.unit.having(places)
     units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
     if not units.any():
@@ -247,18 +252,29 @@ def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
     view = state.view
     dotted = np.array([_DOTTED.search(form) is not None for form in view.forms] + [False])
     forms = np.array([_DOT_CLOCK.fullmatch(form) is not None for form in view.forms] + [False])
-    clocks = (view.label == view.labels.index("clock")) & dotted[view.form]
+    clocks = view.labelled("clock") & dotted[view.form]
     times = np.append(state.drawn(["dotclock"]), clocks.nonzero()[0])
     return forms[view.form[at]] & (state.text.having(times) > 0).take(state.text.of(at))
+
+
+def beside_date(state: State, at: NDArray[np.intp]) -> Flags:
+    """Tokens of texts in which a day and month in digits is drawn."""
+    return (state.text.having(state.drawn(["daymonth"])) > 0).take(state.text.of(at))
 
 
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
-    mark = line_start(state) & (view.label == view.labels.index("letter"))
+    mark = line_start(state) & view.labelled("letter")
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal.compress(mark), minlength=len(mark))
     return np.asarray(mark & (count > 1).take(view.equal))
+
+
+def decimal(state: State) -> Flags:
+    """Numbers with one dot between digits: 1.1 and 537.36, and no 118837/24."""
+    forms = [_DECIMAL.fullmatch(form) is not None for form in state.view.forms]
+    return np.array([*forms, False]).take(state.view.form)  # words have the form -1
 
 
 def section(state: State) -> Flags:
@@ -278,6 +294,7 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "foreign": foreign,
     "marks": repeated_mark,
     "section": section,
+    "decimal": decimal,
     "of_him": about("him", "her"),
     "of_her": about("her", "him"),
     "atwork": about("office", "leisure"),
@@ -292,5 +309,6 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "placed": lambda state, at: elsewhere(state, ["city"], at),
     "shire": lambda state, at: elsewhere(state, ["city_co"], at),
     "dottime": dotted_time,
+    "dated": beside_date,
 }
 """Relations that read what is drawn: of some tokens."""

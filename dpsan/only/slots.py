@@ -118,8 +118,10 @@ class Slots:
 
     def recall(self, units: Mapping[int, Units]) -> None:
         """Give the slots that their unit has what they became."""
-        columns = self.unit.tolist(), self.pool.tolist(), self.key.tolist()
-        for at, (unit, pool, key) in enumerate(zip(*columns, strict=True)):
+        known = [unit for unit in {*self.unit.tolist()} if unit_of(units, unit).words]
+        rows = np.isin(self.unit, known).nonzero()[0]
+        columns = rows, self.unit[rows], self.pool[rows], self.key[rows]
+        for at, unit, pool, key in zip(*(column.tolist() for column in columns), strict=True):
             word = unit_of(units, unit).words[self.plans[pool].home].get(key)
             if word is not None:
                 self.new[at], self.chance[at] = False, word.chance

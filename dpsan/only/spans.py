@@ -38,7 +38,7 @@ def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArra
     """
     view, rules = match.view, match.rules
     listed = rules.own_group[view.label]
-    free = view.label != view.labels.index(KEPT)
+    free = ~view.labelled(KEPT)
     # What no class holds has no outputs: it becomes a name, also a string that usually passes.
     bare = ~among(listed, rules.codes(rules.class_of))
     named = np.isin(rules.labels, [*rules.groups, *(f"{name}?" for name in rules.groups), "letter"])

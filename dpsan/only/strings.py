@@ -79,7 +79,7 @@ PATTERNS: Final = (
     ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\bR\d{1,3}(?: \d{3})+(?:[.,]\d\d)?\b|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?[kKmM]?\b|\b[RN]\d{1,3}(?:\.\d{1,2})?(?:[kKmM]|bn|mn)\b|\bR\d{1,3}\.\d{1,2}\b|\b[A-Z]{1,2}\d{1,3}(?:,\d{3}){1,4}(?:\.\d\d)?\b"),
     ("agesex", r"\b\d{1,2}[FM]\b"),
     ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|in|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|[kKMGT]i?B|[kMG]bps|kWh|kVA|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|C|D|E|F|G|L|N|Fr)\b|\b(?:9|10)\d\.\d F\b|\b[34]\d\.\d C\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
-    ("percent", r"\b\d{1,9}(?:[.,]\d{1,6})?\s?%"),
+    ("percent", r"\b(?:\d{1,9}(?:[.,]\d{1,6})?\s?%|100 per ?cent\b)"),
     ("dotted", r"\b(?:[^\W\d_]\.){2,8}(?:[^\W\d_]\b\.?)?|\b[Pp]h\.\s?[Dd]\b\.?"),
     ("code", r"(?<![\w/:.])///[^\W\d]{1,40}(?:\.[^\W\d]{1,40}){2}(?![\w/])|(?<![\w-])[A-Z]{1,4}-(?:\d{3,12}(?:-[A-Z0-9]{1,12}){0,4}|\d{2}(?:-[A-Z0-9]{1,12}){1,4})(?![\w-])|(?<!\w)(?!(?:(?:[A-Za-z]{3,30}|id)_){1,8}\d{1,4}(?:-\d\d-\d\d)?(?![\w-]))(?=[A-Za-z_]{0,60}\d)(?=\d{0,60}[A-Za-z_])\w{2,80}(?:-[A-Za-z_]{0,30}\d\w{0,40}){0,6}(?:[!@$^&*]\w{0,40}){0,3}"),
     ("password", r"(?<!\w)(?![A-Za-z]{1,30}%[0-9A-F]{2})(?=[A-Za-z]{1,30}[!@#$%^*]{1,4}\w{0,30}\d)[A-Za-z0-9!@#$%^*+=?_-]{6,60}(?<![!?.])"),
@@ -236,7 +236,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return kind, clock_form(text)
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
-        if 0 < int(end) - begin % 10 ** len(end) <= 60:
+        if 0 < int(end) - begin % 10 ** len(end) <= 110:
             next_year = (begin + 1 - int(end)) % 10 ** len(end) == 0
             return kind, year_class(begin) + text[4] + (NEXT if next_year else DIGIT) * len(end)
         return "number", digit_form(text)
@@ -308,7 +308,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return kind, digit_form(text[:-2]) + text[-2:]
     if kind in KINDS:
         return "number", digit_form(text)
-    if kind == "percent" and re.fullmatch(r"100\s?%", text):
+    if kind == "percent" and re.fullmatch(r"100\s?(?:%|per ?cent)", text):
         return "fixed", text
     if kind == "money":
         return kind, round_form(text)

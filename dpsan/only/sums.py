@@ -102,14 +102,18 @@ def sums_of(
         yield from _ranges(rows, joined, wholes)
         return
     before, left, equal = list[Item](), list[Item](), dict[int, Item]()
+    numbers = [
+        (token, label, *read(text))
+        for token, label, text in rows
+        if label != CLOCK and DATED.get(label) != 1
+    ]
     table: dict[int, list[tuple[int, int]]] = {}
-    for token, label, text in rows:
-        if label != CLOCK and DATED.get(label) != 1 and label not in WORDS:
-            table.setdefault(lines[token], []).append((token, read(text)[0]))
+    for token, label, value, _ in numbers:
+        if label not in WORDS:
+            table.setdefault(lines[token], []).append((token, value))
     columns = {token: Sum(TOTAL, token, parts) for token, parts in summed_columns(table)}
-    for token, label, text in rows:
-        value, decimals = read(text)
-        if label == CLOCK or DATED.get(label) or not value:
+    for token, label, value, decimals in numbers:
+        if not value:
             continue
         item = Item(token, label, value, 10 ** (PLACES - decimals))
         same = equal.setdefault(value, item)
@@ -247,30 +251,35 @@ def _product(item: Item, before: Sequence[Item]) -> Sum | None:
     """Return of which numbers an amount is the product, the percentage or a part."""
     _, _, wanted, unit = item
     rows = [(row, row.value, row.label == PERCENT) for row in before[::-1] if row.value != WHOLE]
-    wholes = [(WHOLE ** (1 + share) * wanted, WHOLE ** (1 + share) * unit // 2) for share in (0, 1)]
+    whole, near, rough = WHOLE * wanted, WHOLE * unit // 2, WHOLE * WHOLE * (unit == WHOLE)
     for (first, factor, share), (second, other, percent) in combinations(rows, 2):
-        if share and percent:
+        made = factor * other
+        if share or percent:
+            part, whole_of = (second, factor) if share else (first, other)
+            if share and percent:
+                continue
+            if part.label in AMOUNTS and part.value * WHOLE**2 == wanted * whole_of:
+                return Sum(PRODUCT, part.at, (item.at, (first if share else second).at))
+            if abs(made - WHOLE * whole) <= WHOLE * near:
+                return Sum(PRODUCT, item.at, (first.at, second.at))
             continue
-        part, whole_of = (second, factor) if share else (first, other)
-        if (
-            (share or percent)
-            and part.label in AMOUNTS
-            and part.value * WHOLE**2 == wanted * whole_of
-        ):
-            return Sum(PRODUCT, part.at, (item.at, (first if share else second).at))
-        whole, near = wholes[share or percent]
-        rough = unit == WHOLE and 0 < factor * other - whole < WHOLE * WHOLE  # 329 and change
-        if abs(factor * other - whole) <= near or (rough and not (share or percent)):
+        if abs(made - whole) <= near or 0 < made - whole < rough:  # 329 and change
             return Sum(PRODUCT, item.at, (first.at, second.at))
-        if factor * wanted == other * WHOLE and first.label in _COUNTS and not percent:
+        if factor * wanted == other * WHOLE and first.label in _COUNTS:
             return Sum(PRODUCT, second.at, (first.at, item.at))
-        if other * wanted == factor * WHOLE and second.label in _COUNTS and not share:
+        if other * wanted == factor * WHOLE and second.label in _COUNTS:
             return Sum(PRODUCT, first.at, (second.at, item.at))
-    counts = [first for first in rows if first[0].label in _COUNTS]
-    for (first, factor, _), (second, other, _), (third, last, share) in (
-        (*pair, row) for row in rows for pair in combinations(counts, 2) if row not in pair
+    counts = [(row, factor) for row, factor, _ in rows if row.label in _COUNTS]
+    made = wanted * WHOLE**2
+    pairs = [
+        (first, second, made // (factor * other))
+        for (first, factor), (second, other) in combinations(counts, 2)
+        if made % (factor * other) == 0
+    ]
+    for third, (first, second, factor) in product(
+        [row for row, _, share in rows if not share], pairs
     ):
-        if not share and factor * other * last == wanted * WHOLE**2:
+        if third.value == factor and third not in (first, second):
             return Sum(PRODUCT, item.at, (first.at, second.at, third.at))
     return None
 
@@ -345,7 +354,8 @@ def _total(item: Item, left: Sequence[Item]) -> Sum | None:
     most = wanted + 2 * max((earlier.value for earlier in left), default=0)
     once = [item for at, item in enumerate(alike) if not at or item.value != alike[at - 1].value]
     amounts = [earlier for earlier in left if earlier.label in AMOUNTS]
-    for row in (alike, once, amounts, left):  # once: one at 95.00, that is 95.00
+    rows = (alike, once, amounts, left)  # once: one at 95.00, that is 95.00
+    for row in (row for at, row in enumerate(rows) if row and row not in rows[:at]):
         summed = 0
         for count, first in enumerate(reversed(row)):
             value = first.value

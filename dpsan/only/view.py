@@ -7,9 +7,9 @@ words that no rule draws.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import numpy as np
@@ -46,10 +46,15 @@ CODES: Final = 4096
 
 def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
     """Return which codes are among some, as ``numpy.isin`` does in several times the time."""
-    table = np.zeros(CODES, np.bool_)
-    table[wanted] = True
-    flags: Flags = table.take(codes)
+    flags: Flags = _table(tuple(wanted)).take(codes)
     return flags
+
+
+@lru_cache(1 << 10)
+def _table(wanted: tuple[int, ...]) -> Flags:
+    table = np.zeros(CODES, np.bool_)
+    table[[*wanted]] = True
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,8 @@ class View:
     """Index of the text in the block."""
     order: Ints
     """Of dates and times how many of their sort in the text are earlier, 0 of other tokens."""
-    labels: tuple[str, ...]
+    code: Mapping[str, int]
+    """Code of each label, ascending."""
     forms: tuple[str, ...]
     pieces: dict[int, tuple[tuple[Cut, ...], ...]]
     """By the token of an e-mail address how each piece of its local part may be read."""
@@ -92,5 +98,8 @@ class View:
     @cached_property
     def edge(self) -> Flags:
         """True for edges."""
-        edges: Flags = self.label == self.labels.index(EDGE)
-        return edges
+        return self.labelled(EDGE)
+
+    def labelled(self, *names: str) -> Flags:
+        """Return which tokens have one of some labels."""
+        return among(self.label, [self.code[name] for name in names])

@@ -41,6 +41,7 @@ from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import split_locals
 from dpsan.only.marks import DIGIT as MARK
 from dpsan.only.numerals import below_ten
+from dpsan.only.order import changes
 from dpsan.only.places import Places
 from dpsan.only.strings import Strings
 from dpsan.only.values import VALUES, near_form
@@ -316,9 +317,7 @@ class Viewer:
         row = filled(-1, -1, words["row"], np.int32)
         text_of = np.cumsum(label == code[EDGE], dtype=np.int32) - np.int32(1)
         index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
-        other = np.zeros(len(of_text), np.bool_)
-        np.not_equal(of_text[1:], of_text[:-1], out=other[1:])
-        unit = other.cumsum(dtype=np.int32).take(index)
+        unit = (changes(of_text).cumsum(dtype=np.int32) - np.int32(1)).take(index)
         gap = gaps(block, np.append(0, after[:-1]), start)
         closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
         trigger = self.trigger.take(row) * closed
@@ -349,7 +348,7 @@ class Viewer:
         near = {token: near_form(block.text[start[token] : end[token]]) for token in values}
         members = {token for found in found_sums for token in (found.whole, *found.parts)}
         counts = {token: below_ten(block.text[start[token] : end[token]]) for token in members}
-        names = self.labels, tuple(forms)
+        names = self.code, tuple(forms)
         view = View(label, caps, owns, gap, *relations, *names, {}, {}, near, found_sums, counts)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_locals(view, places)
@@ -381,7 +380,8 @@ class Viewer:
         ends = at[ranges].tolist()
         at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
         joined = {*at[hyphen[at]].tolist()}
-        wholes = {*at[trigger[at - 1] == self.of].tolist(), *ends}
+        of = (trigger == self.of) | (np.roll(trigger == self.of, 1) & (trigger > 0))  # of your £250
+        wholes = {*at[of[at - 1]].tolist(), *ends}
         last = end[at] - (label[at] == self.code["agesex"])  # 66 of 66M
         rows = zip(
             text[at].tolist(),

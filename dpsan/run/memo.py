@@ -222,12 +222,14 @@ class Memo(MemoFile):
             raise TypeError("messages and units must be strings")
         refuse(unit == "", "a unit needs a name")
         passing = None if unit is None else self._units.passing
-        if passing is None or spans is not None:
+        if passing is None:
             return self._rewritten(lines, unit, spans).lines
-        digests = passing.digests(lines)
+        marked = spans or [[] for _ in lines]
+        pairs = zip(passing.digests(lines), marked, strict=True)
+        digests = [b"" if of_text else digest for digest, of_text in pairs]
         at = [index for index, digest in enumerate(digests) if digest not in passing]
         rest = [lines[index] for index in at]
-        done = self._rewritten(rest, unit)
+        done = self._rewritten(rest, unit, spans and [spans[index] for index in at])
         passing.learn(rest, [digests[index] for index in at], done)
         for index, line in zip(at, done.lines, strict=True):
             lines[index] = line
@@ -263,6 +265,15 @@ class Memo(MemoFile):
         replacing = self._sanitizer.replacing
         spans = strings.spans() if replacing and replacing.draws_classes else None
         return strings.with_texts(self._drawn_texts(strings.texts, unit, spans))
+
+    def passes(self, data: Any, except_: str | Iterable[str] = ()) -> bool:
+        """Return whether it has been seen that :meth:`rewrite_object` leaves all strings of a value
+        as they are, whatever the unit: agents send the same tools again.
+        """
+        strings, passing = ObjectStrings(data, "**", except_), self._units.passing
+        if passing is None or strings.spans():
+            return False
+        return passing.issuperset(passing.digests(strings.texts))
 
     def restore(self, text: str, unit: str) -> str:
         """Return a text with the originals of a unit; what is no replacement stays.

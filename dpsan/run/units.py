@@ -76,7 +76,9 @@ class Passing(set[bytes]):
         if len(self) > _PASSING:
             self.clear()
         rows = zip(texts, digests, done.lines, done.drawn, strict=True)
-        self.update(digest for text, digest, line, drawn in rows if not drawn and line == text)
+        self.update(
+            digest for text, digest, line, drawn in rows if digest and not drawn and line == text
+        )
 
 
 class Units:

@@ -313,7 +313,7 @@ def passed_by(
     reason = np.where(rule >= 0, first + rule, reason)
     unchosen = [f"class {rules.class_of.get(name, name)} is not chosen" for name in rules.groups]
     reason = np.where(group > PASS, len(names) + group, reason)
-    reason[view.label[at] == view.labels.index(KEPT)] = len(names) + len(unchosen)
+    reason[view.labelled(KEPT)[at]] = len(names) + len(unchosen)
     names += [*unchosen, KEEP_LIST]
     passing = (~np.isin(at, drawn)).tolist()
     return [names[by] if free else None for by, free in zip(reason.tolist(), passing, strict=True)]

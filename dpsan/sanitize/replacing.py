@@ -185,7 +185,7 @@ class OnlyRewriter:
         broken = rows[lines < np.append(places.after[at], 0)[rows]]
         pieces = {row: places.pieces[int(at[row])] for row in decision.locals}
         actions = np.full(len(edge), _PLAIN)
-        actions[view.label == view.labels.index(KEPT)] = _KEPT
+        actions[view.labelled(KEPT)] = _KEPT
         actions[at] = np.where(decision.form < 0, _DRAWN, _STRING)
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER

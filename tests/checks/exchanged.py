@@ -73,7 +73,7 @@ class Drawn:
     def form(self) -> tuple[str, str]:
         """Return label and form of a string."""
         view, token = self.view, self.tokens[0]
-        return view.labels[view.label[token]], view.forms[view.form[token]]
+        return [*view.code][view.label[token]], view.forms[view.form[token]]
 
     @property
     def names(self) -> bool:

@@ -3,6 +3,7 @@
 import errno
 import os
 import random
+import sys
 from itertools import count
 
 import filelock  # noqa: F401  (loaded before system calls are made to fail)
@@ -15,9 +16,10 @@ from dpsan.embeddings.cache.store import Store
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 CALLS = ["write", "fsync", "rename", "mkdir", "chmod", "fchmod", "open", "close", "readv", "fstat"]
-CALLS += ["stat", "lstat", "unlink", "listdir"]
+LISTING = "scandir" if sys.version_info >= (3, 14) else "listdir"  # what Path.glob calls
+CALLS += ["stat", "lstat", "unlink", LISTING]
 # Cleaning up uses these itself: if they fail there, what is left is swept another day.
-CLEANING = {"open", "close", "stat", "lstat", "fstat", "unlink", "listdir"}
+CLEANING = {"open", "close", "stat", "lstat", "fstat", "unlink", LISTING}
 
 
 def spoil(root):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import ROOT
+from support import ROOT, needs_gensim
 
 from dpsan.embeddings import bundled, file_digest
 from dpsan.embeddings.bundled import load_bundled
@@ -135,6 +135,7 @@ def test_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 LETTERS = {"de": "Traum Zimmer", "fr": "Proviseur garçon", "es": "hidalgo Mancha"}
 
 
+@needs_gensim
 @pytest.mark.parametrize("language", LETTERS)
 def test_a_vocabulary_is_trained_and_used(dpsan, tmp_path, language):
     page = (ROOT / "tests" / "languages" / f"{language}.txt").read_text(encoding="utf-8")

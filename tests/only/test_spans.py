@@ -223,7 +223,11 @@ def test_a_class_that_is_asked_for_comes_before_the_name_of_a_column(dpsan):
     ("rows[].town[]", "city"),
     ("company", "employer"),
     ("at_last", ""),
-    ("name", ""),
+    ("name", "party"),
+    ("assignee", "party"),
+    ("driverName", "name"),
+    ("entry.name[].given[]", "given"),
+    ("file_name", ""),
     ("capacity", ""),
     ("last_seen", ""),
 )
