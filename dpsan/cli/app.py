@@ -67,6 +67,7 @@ _OTHERS: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
 
 # The sentences of the parser and of what checks numbers, and shorter ones.
 _NUMBERS: Final = (
+    (r"Missing option '(-\w)' / '.*'", r"missing option: \1 FILE"),
     (r"Invalid value for (?:'-\w' / )?'(-[\w-]+)'(?: \(env var: '\w+'\))?", r"\1"),
     (r"Input should be a valid number\b.*|\S+ is not a valid float\b.*", "not a number"),
     (r"Input should be a valid integer\b.*|\S+ is not a valid integer\b.*", "not a whole number"),
@@ -103,6 +104,8 @@ def _hint(error: Exception) -> str:
             text = any(word != name_or_count(word) for word in words)
             return f" ({PIPE if text else 'dpsan --help lists the commands'})"
         words = ["FILE"]
+    elif words[0][:1] != "-" and not os.path.exists(words[0]):  # noqa: PTH110 - as above
+        words = words[1:]
     return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *mode, *words])}?)"
 
 
@@ -151,7 +154,7 @@ def run() -> int:
         if file := next((word for word in dashed if Path(word).exists()), ""):
             text += f" (the file: ./{file})"
         bare, _, near = text.partition(" (Possible options: ")
-        ours = difflib.get_close_matches(name, near.rstrip(")").split(", "), 1, 0.75)
+        ours = difflib.get_close_matches(name, near.rstrip(")").split(", "), 1, 0.8)
         text = f"{bare} (did you mean {ours[0]}?)" if near and ours else bare
         if text == f"no such option: {name}" and command in COMMANDS:
             text += f" (dpsan {command} -h lists the options)"
@@ -169,8 +172,6 @@ def run() -> int:
         mistyped = DROPPED.get(f"{param and param.name} NUMBER")
         if mistyped and text.endswith("not a number"):
             text += f" ({mistyped})"
-        if text.startswith("missing option"):
-            text += f" ({param.opts[0]} {param.metavar})"
         if param and getattr(context.get_parameter_source(param.name), "name", "") == "ENVIRONMENT":
             text = f"{param.envvar} is set: {text}"
         text = _place(text) + text

@@ -76,8 +76,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         parts = [text.partition("=") for text in given]
         lists = {name.strip(): [*map(str.strip, words.split(","))] for name, _, words in parts}
         wrong = len(lists) < len(parts) or not all(name and words for name, _, words in parts)
-        file = next((f"@{text}" for text in given if Path(text).is_file()), "@FILE")
-        hint = f"such as --list oil=oil,crude; of a file: --list {file}"
+        hint = "of a file: --list @FILE"
         refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once", hint)
         return lists
 

@@ -236,9 +236,9 @@ class Sanitizing(Vocabulary, Privacy):
 
     def check_epsilon(self) -> None:
         """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
-        if self.only is None and self.epsilon is None:
-            what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
-            raise UsageError(f"{what}: it is your decision", _MODES)
+        what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
+        neither = self.only is None and self.epsilon is None
+        refuse(neither, f"{what}: it is your decision", _MODES)
         if self.epsilon is not None:
             self.required_epsilon()
 

@@ -74,8 +74,8 @@ class Restore(Container, Quiet):
         self.check_rules()
         memo = self.map_ is not None and self.map_.is_dir()
         refuse(memo, f"--map {self.map_}: a directory", f"if it is a memo: --memo {self.map_}")
-        if self.map_ is None and self.memo is None:
-            raise UsageError("--map is required", "the file that 'dpsan rewrite --map' wrote")
+        neither = self.map_ is None and self.memo is None
+        refuse(neither, "--map is required", "the file that 'dpsan rewrite --map' wrote")
         by_unit = self.unit_field is not None
         what = "--memo needs --unit-field NAME or --unit UNIT"
         refuse(self.memo is not None and not by_unit and self.unit is None, what)

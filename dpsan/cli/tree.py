@@ -7,7 +7,7 @@ that draws boxes takes longer to import than everything else that ``dpsan --help
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import import_module
 from itertools import chain, takewhile
@@ -44,15 +44,15 @@ class Command(TyperCommand):
             UsageError: a setting that is given twice, of which the first would be lost; a name of a
                 file that is empty, or that is the next option; one dash before a long name.
         """
-        if args == ["help"] and not Path("help").exists():
-            args = ["--help"]
+        args = ["--help"] if args == ["help"] and not Path("help").exists() else args
         if not ctx.resilient_parsing:
             values, _, order = self.make_parser(ctx).parse_args(args=[*args])
+            every = {name: it if type(it) in (list, tuple) else [it] for name, it in values.items()}
             for param in self.params:
-                _check(param, values.get(param.name), order.count(param))
+                _check(param, every.get(param.name, ()), order.count(param))
             options = {flag: param for param in self.params for flag in param.opts}
             for word in takewhile("--".__ne__, args):
-                if re.match("-[^-].", word) and word not in chain(*map(_texts, values.values())):
+                if re.match("-[^-].", word) and word not in chain(*every.values()):
                     _check_dash(word, options)
         return super().parse_args(ctx, args)
 
@@ -117,23 +117,17 @@ def _check_dash(word: str, options: Mapping[str, Any]) -> None:
     name = word.partition("=")[0]
     long = (flag for flag in sorted(options) if flag.startswith(f"-{name}"))
     meant = next(long, "") if len(name) > 3 else ""  # -out, too
-    flags = takewhile(lambda letter: options[f"-{letter}"].is_flag, word[1:])
-    at = 1 + len([*flags])
+    at = 1 + len([*takewhile(lambda letter: options[f"-{letter}"].is_flag, word[1:])])
     value = word[at + 1 :].removeprefix("=")
     apart = f"a space before a value: -{word[at : at + 1]} {value}; a file: ./{word}"
-    hint = f"two dashes: {meant}" if meant else apart
+    hint = f"two dashes: {meant}" if meant else apart if word == name_or_count(word) else PIPE
     text = value and not re.fullmatch(r"[\d.]+", word[at + 1 :])
-    hint = PIPE if word != name_or_count(word) else hint
     refuse(meant or text, f"no such option: {name_or_count(name)}", hint)
 
 
-def _texts(given: Any) -> Iterable[Any]:
-    """Return the values of an option, one or several."""
-    return given if isinstance(given, (list, tuple)) else [given]
-
-
-ONCE: Final = frozenset({*SETTINGS, "budget", "policy", "spans"})
-"""Options whose first value would protect something that a second one does not."""
+_WRITTEN: Final = ("audit", "map_", "review", "output")
+ONCE: Final = frozenset({*SETTINGS, "budget", "policy", "spans", *_WRITTEN})
+"""Options whose first value would protect something that a second one does not, or be lost."""
 _LISTS: Final = ("only", "classes")
 _UNSET: Final = "is a shell variable unset?"
 
@@ -147,7 +141,7 @@ def _check(param: Any, given: Any, often: int) -> None:
     once = param.name in ONCE and not param.multiple
     listed = f"; a list has commas: {name} names,places" if param.name in _LISTS else ""
     refuse(often > 1 and once, f"{name} is given twice", f"one of them would be lost{listed}")
-    for value in filter(lambda value: isinstance(value, str), _texts(given)):
+    for value in filter(lambda value: isinstance(value, str), given):
         refuse(value == "", f"{name if option else param.metavar} is empty", _UNSET)
         typeset = re.fullmatch("[\u2013\u2014]{1,2}[a-z-]+", value)  # no text of the user
         refuse(typeset, f"{value}: its dash is not that of an option", "- of the keyboard")

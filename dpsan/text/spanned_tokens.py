@@ -109,8 +109,8 @@ def strings_of(texts: Iterable[object]) -> list[str | None]:
         raise TypeError("texts must be strings (got bytes: decode them first)")
     if hasattr(texts, "read") or hasattr(texts, "__fspath__"):
         # Each line would be a text of its own, and one name several names.
-        what = f"texts must be strings (got {type(texts).__name__}, a file)"
-        raise TypeError(f"{what}: rewrite(file.read()), or on the command line: dpsan rewrite FILE")
+        what = f"texts must be strings (got a {type(texts).__name__}: rewrite(file.read()), or"
+        raise TypeError(f"{what} on the command line dpsan rewrite FILE)")
     if isinstance(texts, Mapping) or hasattr(texts, "columns"):
         # They iterate over their keys, which would be rewritten, and the texts be left out.
         kind = type(texts).__name__

@@ -199,7 +199,7 @@ def test_issue_13_a_string_in_a_string_out():
     with pytest.raises(TypeError, match="got bytes: decode them first"):
         sanitizer.rewrite(b"the maria")
     for wrong in (io.StringIO("the maria"), Path("maria.txt")):
-        with pytest.raises(TypeError, match=r"a file\): rewrite\(file\.read\(\)\), or on the com"):
+        with pytest.raises(TypeError, match=r"got a \w+: rewrite\(file\.read\(\)\), or"):
             sanitizer.rewrite(wrong)
 
 
