@@ -169,9 +169,8 @@ def run() -> int:
         for word in sys.argv:
             text = text.replace(word, name_or_count(word))
         param: Any = getattr(error, "param", None)
-        mistyped = DROPPED.get(f"{param and param.name} NUMBER")
-        if mistyped and text.endswith("not a number"):
-            text += f" ({mistyped})"
+        such = DROPPED.get(f"{param and param.name} NUMBER", "")
+        text += f" ({such})" * (such != "" and text.endswith("not a number"))
         if param and getattr(context.get_parameter_source(param.name), "name", "") == "ENVIRONMENT":
             text = f"{param.envvar} is set: {text}"
         text = _place(text) + text

@@ -76,8 +76,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         parts = [text.partition("=") for text in given]
         lists = {name.strip(): [*map(str.strip, words.split(","))] for name, _, words in parts}
         wrong = len(lists) < len(parts) or not all(name and words for name, _, words in parts)
-        hint = "of a file: --list @FILE"
-        refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once", hint)
+        refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once", "of a file: --list @FILE")
         return lists
 
     def _sanitizer(self) -> Sanitizer:

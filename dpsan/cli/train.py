@@ -42,8 +42,7 @@ class Train(JsonAndFile, Quiet):
     def run(self) -> int:
         """Train, write the vocabulary and print what it is."""
         self.check_files()
-        wrong = self.output.suffix != ".npz"
-        refuse(wrong, f"--output {self.output}: not NAME.npz", f"-o {self.output.stem}.npz")
+        refuse(self.output.suffix != ".npz", f"{self.output}: not NAME.npz", "such as -o own.npz")
 
         import time
         from tempfile import TemporaryDirectory

@@ -125,8 +125,8 @@ def _check_dash(word: str, options: Mapping[str, Any]) -> None:
     refuse(meant or text, f"no such option: {name_or_count(name)}", hint)
 
 
-_WRITTEN: Final = ("audit", "map_", "review", "output")
-ONCE: Final = frozenset({*SETTINGS, "budget", "policy", "spans", *_WRITTEN})
+_TOO: Final = ("budget", "policy", "spans", "audit", "map_", "review", "output")
+ONCE: Final = frozenset({*SETTINGS, *_TOO})
 """Options whose first value would protect something that a second one does not, or be lost."""
 _LISTS: Final = ("only", "classes")
 _UNSET: Final = "is a shell variable unset?"
