@@ -152,7 +152,7 @@ def test_weak_runs_are_loud(dpsan, folder):
     more = ("-q", "-e", "20", "-m", "krr", "-E", VOCABULARY, "-a", "audit.jsonl")
     dpsan("rewrite", *more, stdin=b"here there\n", cwd=folder)
     for each in shown(dpsan, folder):
-        assert "epsilon 20 per word, and above 16 a bound says almost nothing: a smaller" in each
+        assert "LDP epsilon 20 per word, and above 16 a bound says almost nothing" in each
         assert "over 99 %" in each
 
 
