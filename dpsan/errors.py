@@ -208,7 +208,7 @@ def unknown_name(kind: str, name: str, registered: Iterable[str]) -> UsageError:
     list.
     """
     names = list(registered)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near and "," not in name:
         return UsageError(f"unknown {kind} '{name}'; did you mean '{near[0]}'?")
     hint = "each by itself, without commas" if "," in name else f"known: {', '.join(names)}"

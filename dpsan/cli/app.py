@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shlex
@@ -64,8 +65,10 @@ def _root(
 _OTHERS: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
 """The variables that are not the defaults of options."""
 
-# The sentences of the library that checks numbers, and shorter ones.
+# The sentences of the parser and of what checks numbers, and shorter ones.
 _NUMBERS: Final = (
+    (r"Missing option '(-\w)' / '.*'", r"missing option: \1 FILE"),
+    (r"Invalid value for (?:'-\w' / )?'(-[\w-]+)'(?: \(env var: '\w+'\))?", r"\1"),
     (r"Input should be a valid number\b.*|\S+ is not a valid float\b.*", "not a number"),
     (r"Input should be a valid integer\b.*|\S+ is not a valid integer\b.*", "not a whole number"),
     (r"\S+ is not in the range x([<>]=?)", r"must be \1 "),
@@ -101,6 +104,8 @@ def _hint(error: Exception) -> str:
             text = any(word != name_or_count(word) for word in words)
             return f" ({PIPE if text else 'dpsan --help lists the commands'})"
         words = ["FILE"]
+    elif words[0][:1] != "-" and not os.path.exists(words[0]):  # noqa: PTH110 - as above
+        words = words[1:]
     return f" (did you mean: {shlex.join(['dpsan', 'rewrite', *mode, *words])}?)"
 
 
@@ -141,12 +146,16 @@ def run() -> int:
         # The parser's messages quote command-line words only, never input text.
         text = _plain(getattr(error, "format_message", lambda: "bad usage")())
         name = getattr(error, "option_name", "")
-        command = getattr(getattr(error, "ctx", None), "info_name", "")
+        context: Any = getattr(error, "ctx", None)
+        command = getattr(context, "info_name", "")
         if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
             text = f"no such option: {name} ({hint})"
         dashed = (word for word in sys.argv if name and word.startswith(name))
         if file := next((word for word in dashed if Path(word).exists()), ""):
             text += f" (the file: ./{file})"
+        bare, _, near = text.partition(" (Possible options: ")
+        ours = difflib.get_close_matches(name, near.rstrip(")").split(", "), 1, 0.8)
+        text = f"{bare} (did you mean {ours[0]}?)" if near and ours else bare
         if text == f"no such option: {name}" and command in COMMANDS:
             text += f" (dpsan {command} -h lists the options)"
         if text.startswith("got unexpected extra argument"):
@@ -159,13 +168,15 @@ def run() -> int:
             text += f" ({took[-1]})"
         for word in sys.argv:
             text = text.replace(word, name_or_count(word))
-        param = getattr(getattr(error, "param", None), "name", "")
-        if (mistyped := DROPPED.get(f"{param} NUMBER")) and text.endswith("not a number"):
-            text += f" ({mistyped})"
+        param: Any = getattr(error, "param", None)
+        such = DROPPED.get(f"{param and param.name} NUMBER", "")
+        text += f" ({such})" * (such != "" and text.endswith("not a number"))
+        if param and getattr(context.get_parameter_source(param.name), "name", "") == "ENVIRONMENT":
+            text = f"{param.envvar} is set: {text}"
         text = _place(text) + text
         what, _, near = text.partition(". Did you mean")
         dropped = "".join(sys.argv[1:2]).lower() in DROPPED
-        say(text if near and not dropped else what + _hint(error))
+        say(text if near and not dropped else what + _hint(error) * (not what.endswith(")")))
         return int(getattr(error, "exit_code", 2))
     except DpsanError as error:
         error.message = _place(error.message) + error.message

@@ -134,9 +134,7 @@ class Command:
 
     def _is_given(self, flag: str, value: str) -> bool:
         """Return whether an option has this value, or without one another value than its own."""
-        about = next(
-            parameter for parameter in fields(self) if flag in parameter.metadata.get("flags", ())
-        )
+        about = next(item for item in fields(self) if flag in item.metadata.get("flags", ()))
         return bool(getattr(self, about.name) == value) if value else self.is_given(about)
 
     def is_given(self, about: Field[Any]) -> bool:

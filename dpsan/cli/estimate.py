@@ -61,7 +61,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         matrix_of(lists, sanitizer.embeddings)  # errors come before the long work
         with self.progress.named() as progress:
             texts, labels = read_groups(self.sanitized, inputs, self.by)
-            estimates = Estimates(texts, labels, sanitizer, progress=progress)
+            estimates = Estimates(texts, labels, sanitizer, top=self.top > 0, progress=progress)
             values = answers(estimates, lists, self.top, progress)
         self.show(values, [shown(values)])
         return 0
@@ -76,7 +76,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         parts = [text.partition("=") for text in given]
         lists = {name.strip(): [*map(str.strip, words.split(","))] for name, _, words in parts}
         wrong = len(lists) < len(parts) or not all(name and words for name, _, words in parts)
-        refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once")
+        refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once", "of a file: --list @FILE")
         return lists
 
     def _sanitizer(self) -> Sanitizer:

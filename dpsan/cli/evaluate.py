@@ -122,12 +122,6 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
         """Return what is to be judged, but for the mechanism.  Raises UsageError."""
         from dpsan.analysis.evaluate import Question
 
-        return Question(
-            original=self.original,
-            sanitized=self.sanitized,
-            inputs=self.inputs(self.original),
-            tokenizer=tokenizer,
-            spans=self.spans,
-            labels=self.labels,
-            copies=self.copies,
-        )
+        names = ("original", "sanitized", "spans", "labels", "copies")
+        given = {name: getattr(self, name) for name in names}
+        return Question(**given, inputs=self.inputs(self.original), tokenizer=tokenizer)

@@ -111,10 +111,8 @@ def _open_missing() -> None:
     # Python has no streams for them.
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)), "utf-8")
-    if sys.stdout is None:
-        sys.stdout = _writer(1)
-    if sys.stderr is None:
-        sys.stderr = _writer(2)
+    sys.stdout = sys.stdout or _writer(1)
+    sys.stderr = sys.stderr or _writer(2)
 
 
 def _writer(number: int) -> io.TextIOWrapper:

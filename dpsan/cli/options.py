@@ -36,9 +36,8 @@ def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
     """Return names and summaries of mechanisms, for the shell to complete."""
     from dpsan.mechanisms import MECHANISMS
 
-    return [
-        (name, kind.summary) for name, kind in MECHANISMS.items() if name.startswith(incomplete)
-    ]
+    names = (name for name in MECHANISMS if name.startswith(incomplete))
+    return [(name, MECHANISMS[name].summary) for name in names]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,9 +235,8 @@ class Sanitizing(Vocabulary, Privacy):
 
     def check_epsilon(self) -> None:
         """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
-        if self.only is None and self.epsilon is None:
-            what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
-            raise UsageError(f"{what}: it is your decision", _MODES)
+        what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
+        refuse(self.only is None and self.epsilon is None, f"{what}: it is your decision", _MODES)
         if self.epsilon is not None:
             self.required_epsilon()
 

@@ -73,15 +73,12 @@ def read_policy(
         option = by_name.get(key.replace("_", "-"))
         if option is None:
             long = (name for name, it in by_name.items() if f"-{key}" in it.metadata["flags"])
-            hint = (
-                did_you_mean(next(long, key), by_name)
-                or "such as only, field, epsilon: docs/formats.md"
-            )
-            hint = "options stand in no section" if isinstance(value, dict) else hint
+            near, such = did_you_mean(next(long, key), by_name), "such as only, field, epsilon"
+            hint = "options stand in no section" if isinstance(value, dict) else near or such
             raise InputError(path, f"a policy has no '{key}'", hint, line=line)
         if (variable := variables[option.name]) in os.environ:
             raise UsageError(f"{path} and {variable} both set {key}", f"unset {variable}")
-        made = defaults[option.name] = _value(path, key, value, option)
+        made = defaults[option.name] = _value(path, line, key, value, option)
         flags = [*option.metadata["flags"], *(["epsilon"] if key == "epsilon" else [])]
         texts = [*map(str, made if isinstance(made, list) else [made])]
         _VALUES.append((context, option.name, (flags, texts), f"{path}:{line}: {key}: "))
@@ -113,16 +110,18 @@ def options_of_a_policy(options: Iterable[Field[Any]]) -> dict[str, Field[Any]]:
     }
 
 
-def _value(path: Path, key: str, value: Any, option: Field[Any]) -> Any:
+def _value(path: Path, line: int, key: str, value: Any, option: Field[Any]) -> Any:
     """Return the value of an option as the parser takes it.  Raises InputError: another type."""
     kind = str(option.type)
     given = value if isinstance(value, list) and kind.startswith("list") else [value]
-    wanted = bool if kind == "bool" else (str, int, float)
+    counted = kind.startswith(("int", "float"))
+    wanted = bool if kind == "bool" else (int, float) if counted else (str, int, float)
     for item in given or [None]:
         if not isinstance(item, wanted) or isinstance(item, bool) != (wanted is bool):
-            what = "true or false" if wanted is bool else "a string or a number"
+            what = "a number, without quotes" if counted else "a string or a number"
             hint = "no list: a string with commas" if isinstance(value, list) else ""
-            raise InputError(path, f"{key} must be {what}", hint)
+            what = "true or false, without quotes" if wanted is bool else what
+            raise InputError(path, f"{key} must be {what}", hint, line=line)
     if wanted is bool:
         return value
     texts = [str(item) for item in given]

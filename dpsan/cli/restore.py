@@ -74,8 +74,8 @@ class Restore(Container, Quiet):
         self.check_rules()
         memo = self.map_ is not None and self.map_.is_dir()
         refuse(memo, f"--map {self.map_}: a directory", f"if it is a memo: --memo {self.map_}")
-        if self.map_ is None and self.memo is None:
-            raise UsageError("--map is required", "the file that 'dpsan rewrite --map' wrote")
+        neither = self.map_ is None and self.memo is None
+        refuse(neither, "--map is required", "the file that 'dpsan rewrite --map' wrote")
         by_unit = self.unit_field is not None
         what = "--memo needs --unit-field NAME or --unit UNIT"
         refuse(self.memo is not None and not by_unit and self.unit is None, what)
@@ -104,8 +104,7 @@ class Restore(Container, Quiet):
             source.check_unchanged()
             if isinstance(sink, AtomicFile):
                 sink.commit()
-        self._tell(restoring.counts)
-        return 0
+        return self._tell(restoring.counts, empty=restoring.empty)
 
     def _restoring(self, stack: ExitStack) -> Restoring:
         """Return what restores records.  Raises InputError, OutputError."""
@@ -123,13 +122,19 @@ class Restore(Container, Quiet):
             raise InputError(self.memo, "has no such unit")
         return Restoring(rows, memo.rows)
 
-    def _tell(self, counts: Counter[str]) -> None:
-        """Say how many tokens were put back, and how many could not be."""
-        if self.quiet:
-            return
+    def _tell(self, counts: Counter[str], *, empty: bool) -> int:
+        """Say how many tokens were put back, and how many could not be; 1 if the map has none.
+
+        Args:
+            empty: the map has no replacement at all.
+        """
         source = "map" if self.map_ else "memo"
-        other = f" (is it the {source} of this text's run?)" * (not counts["restored"])
-        say(f"{counted(counts['restored'], 'original')} put back{other}")
-        for kind, (noun, what) in _STAYED.items():
+        strange = not (empty or any(map(counts.get, ("restored", "undecided", "short"))))
+        what = f"nothing was put back: no replacement of the {source} occurs in the text"
+        what = what if strange else f"{counted(counts['restored'], 'original')} put back"
+        if not self.quiet or (strange and self.map_):
+            say(what + f" (is it the {source} of this text's run?)" * strange)
+        for kind, (noun, what) in _STAYED.items() if not self.quiet else ():
             if counts[kind]:
                 say(f"{counted(counts[kind], noun)} {what.format(source)}")
+        return int(strange and self.map_ is not None)

@@ -190,16 +190,11 @@ class RewriteOptions(Container, Sanitizing):
         if self.output_dir is None:
             return
         real = Path(os.path.realpath(self.output_dir))
-        above = {
-            (status.st_dev, status.st_ino)
-            for path in (real, *real.parents)
-            if (status := _stat(path))
-        }
+        above = [*filter(os.path.exists, (real, *real.parents))]
         for root in self.roots:
-            status = root.stat()
             what = f"-O {self.output_dir}: lies in the input {root}"
             hint = "a directory beside it; the next run would take outputs for inputs"
-            refuse((status.st_dev, status.st_ino) in above, what, hint)
+            refuse(any(map(root.samefile, above)), what, hint)
 
     def uses(self) -> FileUses:
         """Return all files of the run but the embeddings.

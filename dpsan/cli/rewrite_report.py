@@ -22,6 +22,8 @@ _WIDEST: Final = 200
 
 def say_result(request: Request, run: Run, result: Result) -> int:
     """Say what was done and what it means; return the exit status."""
+    if request.doubtful_header and result.done:
+        say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
     sources = dict.fromkeys(map(described_in, request.kinds))
     for line in result.passing.lines():
         # --quiet does not silence it.
@@ -32,7 +34,7 @@ def say_result(request: Request, run: Run, result: Result) -> int:
     if request.dry_run:
         _say_dry_run(result, run)
     written = result.done or result.skipped or result.totals.records
-    if not request.quiet:
+    if not request.quiet and (written or not result.failed):
         _say_statement(result, run.sanitizer, request)
     _warn(result, request)
     inputs = len(run.inputs)
@@ -126,5 +128,3 @@ def _warn(result: Result, request: Request) -> None:
     if result.totals.invalid:
         many = counted(result.totals.invalid, "invalid byte sequence")
         say(f"{many} replaced by U+FFFD (another --encoding, such as latin-1?)")
-    if request.doubtful_header and result.done:
-        say("the first row of a table passes unchanged, as its header (--no-header if it is data)")

@@ -65,6 +65,7 @@ class Request(RewriteOptions):
             OutputError: an output exists.
         """
         self._check_shell()
+        self._check_quotes()
         self.check_epsilon()
         self.check_rules()
         self._check_engine()
@@ -110,7 +111,8 @@ class Request(RewriteOptions):
         first = self.inputs[0]
         missing = first != STDIN and not first.exists()
         column = missing and self.inputs[1:] and self.field and not first.suffix
-        refuse(column, f"{first}: no such file", f"-k {','.join(self.field or ())},{first}")
+        listed = ",".join([*filter(None, self.field or ()), str(first)])
+        refuse(column, f"{first}: no such file", f"-k {listed}")
         if self.only is None:
             return
         apart = missing and str(first) in (*CLASSES, *PRESETS)
@@ -118,6 +120,19 @@ class Request(RewriteOptions):
         lists = self.inputs == [STDIN] and sys.stdin.isatty() and Path(self.only).is_file()
         hint = f"if it is the text: --only sensitive {self.only}"
         refuse(lists, f"--only {self.only}: a list of words, and no FILE to read", hint)
+
+    def _check_quotes(self) -> None:
+        """Refuse a name with spaces that the shell has parted."""
+        names = [*map(str, self.inputs)]
+        lost = [at for at, path in enumerate(self.inputs) if path != STDIN and not path.exists()]
+        if not lost:
+            return
+        at, first, last = lost[0], self.inputs[0], self.inputs[-1]
+        joined = (" ".join(names[at:end]) for end in range(at + 2, at + 9))
+        meant = next(filter(os.path.exists, joined), "")
+        parted = len(lost) == len(names) > 1 and last.suffix and not first.suffix
+        hint = "quote a name with spaces" + f": '{meant}'" * bool(meant)
+        refuse(meant or parted, f"{names[at]}: no such file", hint)
 
     def _check_only(self) -> None:
         """Refuse what classes of fields and units exclude, and spans alone without spans."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpsan.cli.command import argument, option
 from dpsan.cli.options import JsonAndFile, Quiet
-from dpsan.errors import printable
+from dpsan.errors import printable, refuse
 from dpsan.files.same_files import Use
 
 
@@ -42,17 +42,23 @@ class Train(JsonAndFile, Quiet):
     def run(self) -> int:
         """Train, write the vocabulary and print what it is."""
         self.check_files()
+        refuse(self.output.suffix != ".npz", f"{self.output}: not NAME.npz", "such as -o own.npz")
 
         import time
         from tempfile import TemporaryDirectory
 
         from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
+        from dpsan.files.compression import open_decompressed
+        from dpsan.formats.registry import refuse_document
 
         sizes = self.words, self.least, self.dimensions, self.epochs
         recipe = Recipe(self.texts, *sizes, self.seed, self.jobs)
         started = time.perf_counter()
         check_writable(self.output, force=self.force)
+        for path in self.texts:
+            with open_decompressed(path) as source:
+                refuse_document(source, source.read(), "")
         with TemporaryDirectory(prefix="dpsan-train-") as folder:
             vocabulary = train(recipe, Path(folder), self.progress.share)
         write_whole(self.output, packed(vocabulary), force=self.force)

@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dpsan.cli.output import OUTPUT, RARE, RUNNING
-from dpsan.errors import PIPE, refuse
+from dpsan.errors import PIPE, name_or_count, refuse
 from dpsan.sanitize.settings import SETTINGS
 
 _VARIABLE: Final = re.compile(r"\s*\[env var: [A-Z_]+\]|env var: [A-Z_]+; ")
@@ -44,16 +44,16 @@ class Command(TyperCommand):
             UsageError: a setting that is given twice, of which the first would be lost; a name of a
                 file that is empty, or that is the next option; one dash before a long name.
         """
+        args = ["--help"] if args == ["help"] and not Path("help").exists() else args
         if not ctx.resilient_parsing:
             values, _, order = self.make_parser(ctx).parse_args(args=[*args])
+            every = {name: it if type(it) in (list, tuple) else [it] for name, it in values.items()}
             for param in self.params:
-                _check(param, values.get(param.name), order.count(param))
-            flags = {flag for param in self.params for flag in param.opts}
-            for word in takewhile("--".__ne__, args):  # -only would write to a file called nly
-                name = word.partition("=")[0]
-                meant = (flag for flag in sorted(flags) if flag.startswith(f"-{name}"))
-                flag = next(meant, "") if len(name) > 3 else ""  # -out, too
-                refuse(flag, f"no such option: {name}", f"two dashes: {flag}")
+                _check(param, every.get(param.name, ()), order.count(param))
+            options = {flag: param for param in self.params for flag in param.opts}
+            for word in takewhile("--".__ne__, args):
+                if re.match("-[^-].", word) and word not in chain(*every.values()):
+                    _check_dash(word, options)
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
@@ -109,8 +109,25 @@ class Command(TyperCommand):
                     formatter.write(f"  {line}\n")
 
 
-ONCE: Final = frozenset({*SETTINGS, "budget", "policy", "spans"})
-"""Options whose first value would protect something that a second one does not."""
+def _check_dash(word: str, options: Mapping[str, Any]) -> None:
+    """Raise UsageError for one dash before more than flags and a number, such as -qe8.
+
+    ``-only names`` would write to a file called nly, and ``-notes.txt`` to none: it is a dry run.
+    """
+    name = word.partition("=")[0]
+    long = (flag for flag in sorted(options) if flag.startswith(f"-{name}"))
+    meant = next(long, "") if len(name) > 3 else ""  # -out, too
+    at = 1 + len([*takewhile(lambda letter: options[f"-{letter}"].is_flag, word[1:])])
+    value = word[at + 1 :].removeprefix("=")
+    apart = f"a space before a value: -{word[at : at + 1]} {value}; a file: ./{word}"
+    hint = f"two dashes: {meant}" if meant else apart if word == name_or_count(word) else PIPE
+    text = value and not re.fullmatch(r"[\d.]+", word[at + 1 :])
+    refuse(meant or text, f"no such option: {name_or_count(name)}", hint)
+
+
+_TOO: Final = ("budget", "policy", "spans", "audit", "map_", "review", "output")
+ONCE: Final = frozenset({*SETTINGS, *_TOO})
+"""Options whose first value would protect something that a second one does not, or be lost."""
 _LISTS: Final = ("only", "classes")
 _UNSET: Final = "is a shell variable unset?"
 
@@ -124,8 +141,7 @@ def _check(param: Any, given: Any, often: int) -> None:
     once = param.name in ONCE and not param.multiple
     listed = f"; a list has commas: {name} names,places" if param.name in _LISTS else ""
     refuse(often > 1 and once, f"{name} is given twice", f"one of them would be lost{listed}")
-    values = given if isinstance(given, (list, tuple)) else [given]
-    for value in filter(lambda value: isinstance(value, str), values):
+    for value in filter(lambda value: isinstance(value, str), given):
         refuse(value == "", f"{name if option else param.metavar} is empty", _UNSET)
         typeset = re.fullmatch("[\u2013\u2014]{1,2}[a-z-]+", value)  # no text of the user
         refuse(typeset, f"{value}: its dash is not that of an option", "- of the keyboard")
@@ -135,6 +151,9 @@ def _check(param: Any, given: Any, often: int) -> None:
         refuse(text, f"a name of {len(value):,} characters: no such file", PIPE)
         tilde = of_files and value.startswith("~/") and not Path("~").exists()
         refuse(tilde, f"{value}: the shell left ~ as it is", f'"$HOME/{value[2:]}"')
+        folder = option and value.endswith("/") and param.metavar == "FILE"
+        hint = "-O DIR writes each file below it" if name == "--output" else f"{value}FILE"
+        refuse(folder, f"{name} {value}: a directory, not a file", hint)
         swallowed = option and of_files and re.match(r"--?[A-Za-z]", value)
         refuse(swallowed, f"{name} needs a value (got {value})", f"a file of that name: ./{value}")
 
@@ -197,6 +216,7 @@ class Group(TyperGroup):
             raise typer.Exit(2)
         if args[:1] == ["help"]:  # dpsan help rewrite, as dpsan rewrite --help
             args = [*args[1:2], "--help"]
+        args = ["--version"] if args in (["-v"], ["-version"]) else args
         return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

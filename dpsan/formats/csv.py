@@ -217,6 +217,10 @@ def other_delimiter(cells: Sequence[bytes], delimiter: bytes) -> str:
     return ""
 
 
+_DATA: Final = re.compile(r"\W*\d[\d\W]*|\S+@\S+\.\S+")
+"""Cells that are hardly a name of a column."""
+
+
 class _Table:
     """The columns of an input, and how its rows are written.
 
@@ -239,6 +243,10 @@ class _Table:
         cells = first.cells if options.header else []
         names = _texts(source, first, options) if options.header else []
         by_name = any(field in names for field in options.fields)
+        if options.fields and not by_name and any(map(_DATA.fullmatch, names)):
+            what = "row 1 has a number or an address, and would pass as the header"
+            hint = "--no-header if it is data, else -k NAME"
+            raise InputError(source.name, what, hint, line=first.line)
         shown = by_name or usual(names)
         listed = f"columns: {shown_names(named(names))}" if shown else self._there(first)
         if not options.fields:

@@ -16,7 +16,7 @@ from dpsan.errors import DpsanError, InputError, UsageError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.passing import shown_names
-from dpsan.formats.registry import USUAL, format_class, refuse_suffix
+from dpsan.formats.registry import USUAL, format_class, refuse_document, refuse_suffix
 
 _NAME: Final = re.compile(r"[^.\[\]]+")
 
@@ -35,6 +35,7 @@ def headers(path: Path, name: str, options: ReadOptions) -> list[str]:
     with open_decompressed(path) as source:
         if not kind.takes_fields:
             refuse_suffix(str(path))
+            refuse_document(source, source.read())
             raise UsageError(f"{path}: {kind.name} has no columns")
         names = kind().headers(source, kind.suited(options)) if kind.needs_fields else []
     if not names:

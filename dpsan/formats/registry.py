@@ -139,9 +139,9 @@ class Kind(NamedTuple):
     name: str
     hint: str
 
-    def error(self, name: str) -> InputError:
+    def error(self, name: str, forced: str = "-f text reads it as it is") -> InputError:
         """Return the error for a file of this kind; the hint can be typed."""
-        hint = "; ".join(filter(None, (self.hint, "-f text reads it as it is")))
+        hint = "; ".join(filter(None, (self.hint, forced)))
         return InputError(name, f"{self.name}, not lines of text", hint)
 
 
@@ -203,13 +203,17 @@ def refuse_records(source: Source, first: bytes) -> None:
             raise Kind("a table with a header", f"{_TABLES[match[1]]} -k NAME").error(source.name)
 
 
-def refuse_document(source: Source, first: bytes) -> None:
-    """Raise InputError if the first bytes of a source are those of another kind of file."""
+def refuse_document(source: Source, first: bytes, *forced: str) -> None:
+    """Raise InputError if the first bytes of a source are those of another kind of file.
+
+    Args:
+        forced: how it can be read all the same, if not by ``-f text``.
+    """
     first = first.removeprefix(b"\xef\xbb\xbf")
     markup = first[:256].lstrip().lower()
     for start, kind in _BEGINNINGS:
         if (markup if start[:1] == b"<" else first).startswith(start):
-            raise kind.error(source.name)
+            raise kind.error(source.name, *forced)
 
 
 def binary(source: Source, line: int) -> InputError:

@@ -243,6 +243,8 @@ class Restoring:
         self._by_unit, self._rows_of = rows is None, rows_of
         self._unit: str | None = None
         self._originals = Originals(rows or ())
+        self.empty = not self._by_unit and self._originals.empty
+        """True if no record has a replacement."""
         self.counts: Counter[str] = Counter()
         """See :meth:`Originals.restore`; also ``strangers``, records of units without a row, and
         ``invalid``, byte sequences that were replaced."""

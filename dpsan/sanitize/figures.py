@@ -84,7 +84,8 @@ def weakness(guarantee: Guarantee, copies: int, unchanged: float) -> str | None:
     if loss > _WEAK_LDP:
         name = guarantee.loss_name
         limit = f"{name} {number(loss)}" if loss < math.inf else f"no finite {name}"
-        reasons.append(f"{limit} per word, and above 16 a bound says almost nothing")
+        what = "per word, and above 16 a bound says almost nothing: a smaller epsilon protects more"
+        reasons.append(f"{limit} {what}")
     if unchanged > _WEAK_SHARE:
         what = "protected words" if guarantee.public_words else "words"
         share = f"{percent(unchanged)} of the {what} in the vocabulary"

@@ -107,6 +107,10 @@ def strings_of(texts: Iterable[object]) -> list[str | None]:
     """
     if isinstance(texts, bytes | bytearray):
         raise TypeError("texts must be strings (got bytes: decode them first)")
+    if hasattr(texts, "read") or hasattr(texts, "__fspath__"):
+        # Each line would be a text of its own, and one name several names.
+        what = f"texts must be strings (got a {type(texts).__name__}: rewrite(file.read()), or"
+        raise TypeError(f"{what} on the command line dpsan rewrite FILE)")
     if isinstance(texts, Mapping) or hasattr(texts, "columns"):
         # They iterate over their keys, which would be rewritten, and the texts be left out.
         kind = type(texts).__name__

@@ -112,7 +112,8 @@ def test_a_variable_of_an_option_that_was_dropped_says_what_to_type_instead(dpsa
 
 
 def test_version_and_no_arguments(dpsan):
-    assert dpsan("--version").stdout.decode() == f"dpsan {__version__}\n"
+    for name in ("--version", "-v", "-version"):
+        assert dpsan(name).stdout.decode() == f"dpsan {__version__}\n"
     done = dpsan()
     assert (done.returncode, done.stderr) == (2, b"")
     assert b"Usage" in done.stdout

@@ -1,3 +1,4 @@
+import io
 import json
 import pickle
 import re
@@ -5,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -196,6 +198,9 @@ def test_issue_13_a_string_in_a_string_out():
             Sanitizer(only="people").rewrite(wrong)
     with pytest.raises(TypeError, match="got bytes: decode them first"):
         sanitizer.rewrite(b"the maria")
+    for wrong in (io.StringIO("the maria"), Path("maria.txt")):
+        with pytest.raises(TypeError, match=r"got a \w+: rewrite\(file\.read\(\)\), or"):
+            sanitizer.rewrite(wrong)
 
 
 def test_issue_13_none_stays_none(sanitizer):

@@ -48,6 +48,7 @@ class Estimate:
         texts: sanitized; None is left out.
         by: group of each text.
         sanitizer: has the settings that wrote the texts; nothing is drawn.
+        top: :meth:`top` will be called: refuse at once groups that are too small for it.
         progress: called with the step and the share of the work that is done.
 
     Raises:
@@ -60,6 +61,7 @@ class Estimate:
         by: Iterable[object],
         sanitizer: Sanitizer,
         *,
+        top: bool = False,
         progress: Tell | None = None,
     ) -> None:
         spec, self._embeddings = sanitizer.spec.of_table(), sanitizer.embeddings
@@ -74,7 +76,7 @@ class Estimate:
         sizes = [int(counts.sum()) for counts in self._groups]
         self.groups = dict(zip(every, sizes, strict=True))
         """Words of each group."""
-        self._refuse_small(_LEAST)
+        self._refuse_small(_LEAST_TOP if top else _LEAST)
         first = estimate.fit(channel, np.sum(self._groups, axis=0))
         self.misfit = first.misfit
         """Mean deviance of the counts of outputs."""
@@ -89,7 +91,8 @@ class Estimate:
     def _refuse_small(self, least: int) -> None:
         small = sum(words < least for words in self.groups.values())
         what = f"{small} of {len(self.groups)} groups have fewer than {number(least)} words"
-        refuse(small, f"cannot estimate: {what}")
+        needs = f"--list needs {number(_LEAST)} of each group, --top {number(_LEAST_TOP)}"
+        refuse(small, f"cannot estimate: {what}", needs)
 
     def counts(self, lists: Mapping[str, Iterable[str]]) -> Rows:
         """Return occurrences of each list of words in each group.

@@ -226,6 +226,7 @@ def _for_share(
 ) -> tuple[float, float, tuple[float, float], bool]:
     """Return epsilon, its share, the interval of the share, and whether the share is exact."""
     outputs, what = Outputs(space, draft.anywhere(space)[0]), f"{Target.UNCHANGED} {wanted:g}"
+    hint = "k decides, too: -p k=2" * ("k" in draft.kind.parameters())
 
     def search(ids: Ids, aim: float, start: float, step: float | None) -> tuple[float, float]:
         def share(epsilon: float) -> float:
@@ -234,7 +235,8 @@ def _for_share(
         # Finer than a third of the standard error is noise.
         noise = 0.0 if ids is outputs.many and outputs.exact else 0.3 / math.sqrt(aim * len(ids))
         most = max(TOLERANCE, noise)
-        return solve(share, aim, start, what=what, tolerance=most, step=step, progress=trying)
+        more: Any = {"what": what, "hint": hint, "tolerance": most, "step": step}
+        return solve(share, aim, start, progress=trying, **more)
 
     epsilon = per_nat(draft, space)  # shares rise from there
     step: float | None = math.log(3)

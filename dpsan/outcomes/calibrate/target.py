@@ -108,6 +108,7 @@ def solve(
     start: float,
     *,
     what: str = "the value",
+    hint: str = "",
     tolerance: float = TOLERANCE,
     step: float | None = None,
     progress: Callable[[float], None] | None = None,
@@ -118,6 +119,7 @@ def solve(
         value: rises with epsilon.  Raises UsageError outside
             its domain.
         wanted: > 0.
+        hint: what else decides, where the value is out of reach.
         tolerance: relative.
         step: in ln epsilon, before there is a bracket.  None: the value is about proportional to
             epsilon; steps double where it is not.
@@ -172,7 +174,9 @@ def solve(
         edges = [abs(edge - here) for edge in outside if (edge - here) * sign > 0]
         room = min([*edges, _LIMIT - sign * here])
         if stalled or room < TOLERANCE:
-            raise _out_of_reach(what, sign, (reached, epsilons[here]))
+            end = "at most" if sign > 0 else "at least"
+            what += f" is out of reach: {end} {reached:.4g} on this vocabulary"
+            raise UsageError(f"{what}, at epsilon {epsilons[here]:.4g}", hint)
         # A loss may be infinite.
         finite = 0 < reached < math.inf
         move = step or max(abs(math.log(wanted / reached)) if finite else 1.4, tolerance)
@@ -191,10 +195,3 @@ def _between(low: Point, high: Point, aim: float, turn: int) -> float:
     if turn % 3 and low[1] > 0:
         share = math.log(aim / low[1]) / math.log(high[1] / low[1])
     return low[0] + (high[0] - low[0]) * min(max(share, 0.01), 0.99)
-
-
-def _out_of_reach(what: str, sign: int, best: tuple[float, float]) -> UsageError:
-    side = "at most" if sign > 0 else "at least"
-    return UsageError(
-        f"{what} is out of reach: {side} {best[0]:.4g} on this vocabulary, at epsilon {best[1]:.4g}"
-    )
