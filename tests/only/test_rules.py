@@ -37,6 +37,11 @@ CASES = [
     ("We are here until 4 Central. It was at noon Central too.", "4 Central"),
     ("Deshpande (Plant Head) is here. He is in Boston, MD here.", "Deshpande Boston MD"),
     ("Regards, Customer Care, with the ID 4416207 at 14:05.", "4416207 14:05"),
+    ("Two things: for two kids, FAO Mr Case, SMTP 550, 5xx, V4-V6, I call 999.", "two Case"),
+    (
+        "Capt. Dale has 999 of E-c-h-e-v, on LDS-LT-2291.",
+        "Dale 999 E c h e v LDS 2291",
+    ),
     ("The RJ45 is near the EFTPOS, but the co-ordinator has it.", ""),
     ("Campervan: a webchat with a soaker and reprographics. Redbud is a firm.", "Redbud"),
     ("1 x Hob cover of mine", "1"),
@@ -422,7 +427,7 @@ VALUES = [
         "Asthma, gout, angina and eczema on 02/09/2025 1415. Dr Case phoned 1120, first dose 1400.",
         r".* [12]\d[0-5]\d\. Dr \w+ phoned [12]\d[0-5]\d, first dose [12]\d[0-5]\d\.",
     ),
-    ("revert 3fa9c1e", "revert [0-9a-f]{7}"),
+    ("revert 3fa9c1e, 0215hrs", r"revert [0-9a-f]{7}, 0[5-9][0-5]\dhrs"),
     ("on 14.05.24 and 3.4.98", r"on \d+\.\d+\.([01]\d|2[0-6]) and \d+\.\d+\.[5-9]\d"),
     (
         "Lengths of 142, 12, 44, 97 and 980, he said.",
