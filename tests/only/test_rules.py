@@ -42,6 +42,16 @@ CASES = [
         "Capt. Dale has 999 of E-c-h-e-v, on LDS-LT-2291.",
         "Dale 999 E c h e v LDS 2291",
     ),
+    (
+        "It is from Busy Bees, called Copper Kettle, with Age Concern.",
+        "Busy Bees Copper Kettle Age Concern",
+    ),
+    ("A place for An, who lives in reading now.\nAgent: Blessing", "An reading Blessing"),
+    ("i was at 14 church lane today", "14 church lane"),
+    (
+        "Rix, of Mill Piece, Docking Green, is in Glen Iris.",
+        "Rix Mill Piece Docking Green Glen Iris",
+    ),
     ("The RJ45 is near the EFTPOS, but the co-ordinator has it.", ""),
     ("Campervan: a webchat with a soaker and reprographics. Redbud is a firm.", "Redbud"),
     ("1 x Hob cover of mine", "1"),
