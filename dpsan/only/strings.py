@@ -124,6 +124,8 @@ NUMBERED: Final = re.compile(
 """Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
 MONTH_YEAR: Final = re.compile(r"(0?[1-9]|1[0-2])/((?:19|20)\d\d)")
 """A month of a year."""
+YEARS_OLD: Final = re.compile("[1-9][0-9](?:y|yo|yrs?)")
+"""An age."""
 SHORT_TIME: Final = re.compile(r"(?:[01]\d|2[0-3])[0-5]\dh(?:rs?)?")
 """A time of four digits."""
 MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
@@ -135,7 +137,7 @@ LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency"),
+    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears"),
 )
 
 
@@ -318,6 +320,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return "fixed", text
     if kind == "money":
         return kind, round_form(text)
+    if kind == "quantity" and YEARS_OLD.fullmatch(text):
+        return "ageyears", sized_form(text)
     return kind, sized_form(text) if kind in ("percent", "quantity", "agesex") else digit_form(text)
 
 

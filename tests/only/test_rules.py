@@ -477,6 +477,11 @@ VALUES = [
         r"After . years ([2-9]|1[01]) months .* in 20(2[7-9]|3[0-5])\.",
     ),
     ("He turns 50 now.", r"He turns ([5-7]\d|8[0-4]) now\."),
+    (
+        "Bo (47 y), 62yo, is 31 yrs.",
+        r"\S+ \((2[5-9]|[34]\d) y\), [5-8]\dyo, is (2[5-9]|[34]\d) yrs\.",
+    ),
+    ("Asthma, gout, eczema: enalapril 20. Baby 3.21kg", r".* [\d.]+\. Baby [2-4]\.\d\dkg"),
     ("Agreed 3:1 to go.", r"Agreed [3-6]:[12] to go\."),
     ("It had 7 votes to 2 then.", r"It had [6-9] votes to [2-5] then\."),
     ("He works 4 days a week.", r"He works [2-5] days a week\."),
