@@ -50,7 +50,7 @@ PATTERNS: Final = (
     ("userhost", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z][\w-]{1,60})\b"),
     ("handle", r"(?<![\w@])@\w{1,60}(?:-\w{1,30}){0,4}"),
     ("cue", r"\b\d\d:\d\d:\d\d\.\d{3} --> \d\d:\d\d:\d\d\.\d{3}"),
-    ("spelled", r"(?<![\w-])[A-Z](?:-[A-Z]){2,30}(?![\w-])"),
+    ("spelled", r"(?<![\w-])[A-Z](?:-[A-Za-z]){2,30}(?![\w-])"),
     ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
     ("mac", r"\b[0-9A-Fa-f]{2}(?:[:-][0-9A-Fa-f]{2}){5}\b"),
     ("logtime", r"\b(?:19|20)\d\d(?::\d\d){3}\b"),
@@ -115,7 +115,7 @@ ROUND: Final = re.compile(
 DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
-    r"[xXqQ]1|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
+    r"[xXqQ]1|[1-5]xx|[A-Z]\d-[A-Z]?\d|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]|[cpyr]{0,2}T[0-4X][a-d]?N[0-3Xx][a-c]?M[01Xx]|[xX]?10\^\d{1,2}"
 )
 NUMBERED: Final = re.compile(
@@ -124,6 +124,10 @@ NUMBERED: Final = re.compile(
 """Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
 MONTH_YEAR: Final = re.compile(r"(0?[1-9]|1[0-2])/((?:19|20)\d\d)")
 """A month of a year."""
+YEARS_OLD: Final = re.compile("[1-9][0-9](?:y|yo|yrs?)")
+"""An age."""
+SHORT_TIME: Final = re.compile(r"(?:[01]\d|2[0-3])[0-5]\dh(?:rs?)?")
+"""A time of four digits."""
 MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
 """A mark and the best one, which stays."""
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
@@ -133,7 +137,7 @@ LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over7", "over10", "over12", "pair", "monthno", "mark"),
+    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears"),
 )
 
 
@@ -168,6 +172,8 @@ def parts(kind: str, text: str, fixed: frozenset[str]) -> list[tuple[int, int, s
             cut = text.index("/")
             first, whole = (label_and_form("int", side, fixed) for side in text.split("/"))
             return [(0, cut, *first), (cut + 1, len(text), *whole)]
+    if kind == "quantity" and SHORT_TIME.fullmatch(text):  # 0215hrs
+        return [(0, 4, *label_and_form("int", text[:4], fixed))]
     if kind == "int" and (match := MONTH_YEAR.fullmatch(text)):  # 03/2020
         month, year = match.groups()
         at = len(month) + 1
@@ -263,6 +269,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "bit", DIGIT
         if len(text) == 4 and text[0] == "0":
             return "int40", marked(text)
+        if text in ("911", "999"):
+            return "emergency", sized_form(text)
         return (f"int{len(text)}" if len(text) < 7 else "intlong"), sized_form(text)
     if kind == "ordinal":
         value = int(text[:-2])
@@ -312,6 +320,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return "fixed", text
     if kind == "money":
         return kind, round_form(text)
+    if kind == "quantity" and YEARS_OLD.fullmatch(text):
+        return "ageyears", sized_form(text)
     return kind, sized_form(text) if kind in ("percent", "quantity", "agesex") else digit_form(text)
 
 

@@ -119,6 +119,9 @@ def sums_of(
         same = equal.setdefault(value, item)
         result = columns.get(token)
         if label in WORDS:
+            if len(before) > 1 and abs(before[-1].value - before[-2].value) == value:
+                less, more = sorted(before[-2:], key=lambda item: item.value)
+                yield Sum(TOTAL, more.at, (less.at, token))  # 14 rather than 16, two less
             before = [*before[1 - _NEAR :], item]
             continue
         if result:

@@ -103,8 +103,9 @@ _GRAMS: Final[dict[str, list[Piece]]] = {
     f"{DIGIT}g": [["1", "2"], "g"],
     f"{DIGIT}.{DIGIT}g": [["1.2", "1.5", "1.8", "2.4"], "g"],
     f"{DIGIT * 4}g": [(2100, 4400, 0), "g"],
+    f"{DIGIT}.{DIGIT * 2}kg": [(2, 4, 0), ".", (1, 99, 2), "kg"],
 }
-"""Doses in grams, and what a baby weighs."""
+"""Doses in grams, and what babies weigh."""
 _PAIR: Final = re.compile(f"[dmey](?:[ps]|{DIGIT}+)([^{DIGIT}]){DIGIT}*")
 _TAXES: Final = ["5", "7", "8", "10", "15", "16", "18", "19", "20", "21", "23", "25"]
 _MARKED: Final = re.compile(r"[\x01\x0e-\x10]")

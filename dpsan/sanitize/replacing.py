@@ -21,7 +21,7 @@ from dpsan.only.draws import Draws
 from dpsan.only.engine import Match
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.places import Places
-from dpsan.only.plans import Plans
+from dpsan.only.plans import NOUNS, Plans
 from dpsan.only.rules import OWN, Rules, rules_text
 from dpsan.only.slots import Slots, stream_position
 from dpsan.only.spans import marks
@@ -101,6 +101,8 @@ class OnlyRewriter:
             **self.lexicon.outputs,
             **{name: [*words] for name, words in user_lists.items()},
         }
+        if spec.mapped:  # no output is an ordinary word
+            self.outputs |= dict.fromkeys(NOUNS, self.outputs["coined"])
         for name in NAMES & self.outputs.keys() if spec.mapped else ():
             self.outputs[name] = [
                 w for w in self.outputs[name] if not self.lexicon.plain(w.lower())

@@ -164,4 +164,5 @@ def test_the_manifest_names_the_last_year(lexicon):
 
 def test_each_list_of_outputs_is_drawn_by_a_rule():
     rules = {*re.findall(r"\w+", (ROOT / "dpsan" / "only" / "rules.tsv").read_text("utf8"))}
-    assert {head for head, _ in sections("outputs.txt")} - rules == set()
+    coined = {"coined"}  # stands for others with --map
+    assert {head for head, _ in sections("outputs.txt")} - rules == coined

@@ -37,6 +37,21 @@ CASES = [
     ("We are here until 4 Central. It was at noon Central too.", "4 Central"),
     ("Deshpande (Plant Head) is here. He is in Boston, MD here.", "Deshpande Boston MD"),
     ("Regards, Customer Care, with the ID 4416207 at 14:05.", "4416207 14:05"),
+    ("Two things: for two kids, FAO Mr Case, SMTP 550, 5xx, V4-V6, I call 999.", "two Case"),
+    (
+        "Capt. Dale has 999 of E-c-h-e-v, on LDS-LT-2291.",
+        "Dale 999 E c h e v LDS 2291",
+    ),
+    (
+        "It is from Busy Bees, called Copper Kettle, with Age Concern.",
+        "Busy Bees Copper Kettle Age Concern",
+    ),
+    ("A place for An, who lives in reading now.\nAgent: Blessing", "An reading Blessing"),
+    ("i was at 14 church lane today", "14 church lane"),
+    (
+        "Rix, of Mill Piece, Docking Green, is in Glen Iris.",
+        "Rix Mill Piece Docking Green Glen Iris",
+    ),
     ("The RJ45 is near the EFTPOS, but the co-ordinator has it.", ""),
     ("Campervan: a webchat with a soaker and reprographics. Redbud is a firm.", "Redbud"),
     ("1 x Hob cover of mine", "1"),
@@ -422,7 +437,7 @@ VALUES = [
         "Asthma, gout, angina and eczema on 02/09/2025 1415. Dr Case phoned 1120, first dose 1400.",
         r".* [12]\d[0-5]\d\. Dr \w+ phoned [12]\d[0-5]\d, first dose [12]\d[0-5]\d\.",
     ),
-    ("revert 3fa9c1e", "revert [0-9a-f]{7}"),
+    ("revert 3fa9c1e, 0215hrs", r"revert [0-9a-f]{7}, 0[5-9][0-5]\dhrs"),
     ("on 14.05.24 and 3.4.98", r"on \d+\.\d+\.([01]\d|2[0-6]) and \d+\.\d+\.[5-9]\d"),
     (
         "Lengths of 142, 12, 44, 97 and 980, he said.",
@@ -462,6 +477,11 @@ VALUES = [
         r"After . years ([2-9]|1[01]) months .* in 20(2[7-9]|3[0-5])\.",
     ),
     ("He turns 50 now.", r"He turns ([5-7]\d|8[0-4]) now\."),
+    (
+        "Bo (47 y), 62yo, is 31 yrs.",
+        r"\S+ \((2[5-9]|[34]\d) y\), [5-8]\dyo, is (2[5-9]|[34]\d) yrs\.",
+    ),
+    ("Asthma, gout, eczema: enalapril 20. Baby 3.21kg", r".* [\d.]+\. Baby [2-4]\.\d\dkg"),
     ("Agreed 3:1 to go.", r"Agreed [3-6]:[12] to go\."),
     ("It had 7 votes to 2 then.", r"It had [6-9] votes to [2-5] then\."),
     ("He works 4 days a week.", r"He works [2-5] days a week\."),
