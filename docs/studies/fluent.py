@@ -29,8 +29,8 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings, no_progress
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
+from dpsan.outcomes.language import gap_kinds
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
-from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy.randomness import derive_key, seeded_key
 from dpsan.sanitize.result import AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages.sections import by_name
+from dpsan.analysis.pages import by_name
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions

@@ -27,7 +27,7 @@ from dpsan.errors import printable, refuse
 from dpsan.sanitize.settings import Settings
 
 if TYPE_CHECKING:
-    from dpsan.analysis.pages.sections import Shown
+    from dpsan.analysis.pages import Shown
     from dpsan.outcomes.calibrate.target import Calibration
 
 
@@ -106,7 +106,7 @@ class Mechanisms(Json, Quiet):
 
 def _listed() -> tuple[list[dict[str, Any]], list[Shown]]:
     """Return what the table of all mechanisms says, and the table."""
-    from dpsan.analysis.pages.sections import Section, Shown
+    from dpsan.analysis.pages import Section, Shown
     from dpsan.mechanisms.registry import brought, list_mechanisms
 
     values, keys = list_mechanisms(), ("name", "epsilon_unit", "status", "summary")
@@ -118,7 +118,7 @@ def _listed() -> tuple[list[dict[str, Any]], list[Shown]]:
 
 def _shown(values: dict[str, Any]) -> Shown:
     """Return what is known of a mechanism."""
-    from dpsan.analysis.pages.sections import Part, Prose, Shown
+    from dpsan.analysis.pages import Part, Prose, Shown
     from dpsan.mechanisms.description import parameter_rows, sections
 
     texts = sections(values["name"])
@@ -209,7 +209,7 @@ class Explain(Page, Vocabulary, Privacy):
         rewriter = OnlyRewriter(Settings(only=only_classes(only)))
         whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
         explained_texts = [explained(rewriter, text) for text in whole]
-        from dpsan.analysis.pages.sections import Section, Shown
+        from dpsan.analysis.pages import Section, Shown
 
         tables = [Section(_COLUMNS, [*map(_row, tokens)]) for tokens in explained_texts]
         self.show(explained_texts, [Shown("", [table]) for table in tables])

@@ -19,7 +19,7 @@ from dpsan.sanitize.settings import Settings
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
-    from dpsan.analysis.compare.comparison import Comparison
+    from dpsan.analysis.compare import Comparison
     from dpsan.analysis.evaluate.setting import Run
     from dpsan.embeddings.base import Embeddings
     from dpsan.sanitize.sanitizer import Sanitizer
@@ -273,7 +273,7 @@ class Compare(Page, Texts, Vocabulary):
         self.check_rules()
         self.check_files()
 
-        from dpsan.analysis.compare.comparison import Request, as_csv, drafts, growing
+        from dpsan.analysis.compare import Request, as_csv, drafts, growing
         from dpsan.analysis.evaluate.pairs import Inputs
 
         request = Request(
@@ -303,7 +303,7 @@ class Compare(Page, Texts, Vocabulary):
 
     def _write(self, comparison: Comparison, vocabulary: Embeddings) -> None:
         """Write the rows so far, but for CSV, which is written row by row."""
-        from dpsan.analysis.compare.comparison import as_record, shown
+        from dpsan.analysis.compare import as_record, shown
 
         command = shlex.join(["dpsan", *sys.argv[1:]])
         if not self.as_csv:

@@ -18,7 +18,7 @@ from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
-    from dpsan.analysis.pages.sections import Shown
+    from dpsan.analysis.pages import Shown
     from dpsan.embeddings.base import Embeddings
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.word_lists import PublicWords
@@ -72,7 +72,7 @@ class Json(Command):
 
     def show_values(self, values: Mapping[str, Any], title: str = "") -> None:
         """Print JSON, or else the same values under their names."""
-        from dpsan.analysis.pages.sections import Facts, Shown, named
+        from dpsan.analysis.pages import Facts, Shown, named
 
         self.show(values, [Shown("", [Facts("", named(values))], title=title)])
 
@@ -109,7 +109,7 @@ class Page(JsonAndFile):
         from dpsan.cli.output import say
 
         if self.html is not None and results:
-            from dpsan.analysis.pages.sections import page
+            from dpsan.analysis.pages import page
             from dpsan.files.atomic_files import write_whole
 
             written = page(f"dpsan {type(self).__name__.lower()}", results).encode()

@@ -20,7 +20,7 @@ import typer
 from dpsan.errors import failure, printable
 
 if TYPE_CHECKING:
-    from dpsan.analysis.pages.sections import Shown
+    from dpsan.analysis.pages import Shown
 
 Result = TypeVar("Result")
 
@@ -133,7 +133,7 @@ def print_prose(text: str, indent: str = "") -> None:
 
 def print_result(shown: Shown, *, again: bool = False) -> None:
     """All parts of a result on standard output; ``again``: below those of another one."""
-    from dpsan.analysis.pages.sections import Facts, Prose, Section  # heavy import
+    from dpsan.analysis.pages import Facts, Prose, Section  # heavy import
 
     print_prose("\n" * again + (shown.title or shown.about))
     for at, part in enumerate(shown.filled()):

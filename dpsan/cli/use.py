@@ -72,7 +72,7 @@ class Index(Json, Vocabulary):
 
         given = partial(describe, vocab_size=self.vocab_size, store=self.store())
         reports, failed = results(self._paths, partial(given, unsafe_pickle=self.unsafe_pickle))
-        from dpsan.analysis.pages.sections import Facts, Shown, named
+        from dpsan.analysis.pages import Facts, Shown, named
 
         shown = [
             Shown("", [Facts("", named(report))], title=printable(report["source"]))

@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 from support import need_extra
 
+from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.compare import comparison as table
-from dpsan.analysis.compare.comparison import Request, compare
 from dpsan.analysis.compare.measure import (
     Folds,
     accuracy_over_seeds,
@@ -163,7 +163,7 @@ def test_accuracies(texts, monkeypatch):
     assert all(same[name] == 1.0 for name in list(table.HEADINGS)[-3:])
     assert noise["sanitized_to_sanitized"] < 0.8
     assert noise["clean_to_sanitized"] < 0.8
-    monkeypatch.setattr("dpsan.analysis.compare.comparison.find_spec", lambda name: None)
+    monkeypatch.setattr("dpsan.analysis.compare.find_spec", lambda name: None)
     with pytest.raises(ExtraMissingError, match=r"--labels needs an extra .*evaluate"):
         compared(draft("krr"), **given)
 

@@ -17,10 +17,10 @@ from dpsan.analysis.evaluate import Question, evaluate, shown
 from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
-from dpsan.analysis.pages.sections import page
+from dpsan.analysis.pages import page
 from dpsan.errors import InputError
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.language.symbols import Gap
+from dpsan.outcomes.language import Gap
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import TOKENIZERS, write_gaps

@@ -12,7 +12,7 @@ from read_back import Page
 from support import make_embeddings
 
 from dpsan.analysis.explain import Word, explain, figures_of, read, shown
-from dpsan.analysis.pages.sections import page as html_page
+from dpsan.analysis.pages import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS

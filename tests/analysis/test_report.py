@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from read_back import Page
 from support import ROOT, cases
 
-from dpsan.analysis.pages.sections import Prose, Section, Shown, page
+from dpsan.analysis.pages import Prose, Section, Shown, page
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown as said
 from dpsan.analysis.report.page import signing

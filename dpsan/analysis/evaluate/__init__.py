@@ -26,7 +26,7 @@ from dpsan.analysis.evaluate.attack import (
 )
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
-from dpsan.analysis.pages.sections import Cell, Section, Shown, by_name, written
+from dpsan.analysis.pages import Cell, Section, Shown, by_name, written
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, InputError
 from dpsan.mechanisms.base import Mechanism

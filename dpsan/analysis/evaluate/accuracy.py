@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs
-from dpsan.analysis.pages.sections import by_name
+from dpsan.analysis.pages import by_name
 from dpsan.errors import UsageError, refuse
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with

@@ -18,8 +18,8 @@ from dpsan.formats.span_file import SpanFile
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.language import Gap
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.symbols import Gap
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 

@@ -19,10 +19,10 @@ from typing import Final
 import numpy as np
 
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
+from dpsan.outcomes.language import Gap
 from dpsan.outcomes.language.decoding import Coherence
 from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.symbols import Gap
 from dpsan.space.arrays import Floats32, Ids, unit_rows
 
 BEST: Final = 50

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown
+from dpsan.analysis.pages import Cell, Part, Prose, Section, Shown
 from dpsan.errors import UsageError, printable
 from dpsan.mechanisms.description import finite
 from dpsan.outcomes.distributions import close_words, distributions, draw, has_distribution

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, named, plain_meaning
+from dpsan.analysis.pages import Facts, Part, Prose, Section, Shown, named, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
 from dpsan.errors import printable
 from dpsan.formats.passing import fields_line, noted_lines

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.pages.sections import by_name
+from dpsan.analysis.pages import by_name
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.space.arrays import Floats, Ids
 

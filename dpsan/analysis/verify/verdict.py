@@ -18,8 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, unknown_words
-from dpsan.analysis.verify.configuration import Exposure, exposures
+from dpsan.analysis.verify.base import Check, Exposure, exposures, unknown_words
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import refuse

@@ -1,4 +1,8 @@
-"""Parts of a command's result, which the terminal and a page show alike."""
+"""Parts of a command's result, which the terminal and a page show alike, and the HTML builder.
+
+Pages have no script and load nothing.  A verdict comes first, then what passed unchanged, then
+figures with what they mean, parameters last.  Must not know what a command measures.
+"""
 
 from __future__ import annotations
 
