@@ -28,7 +28,7 @@ from dpsan.sanitize.settings import Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.pages import Shown
-    from dpsan.outcomes.calibrate.target import Calibration
+    from dpsan.outcomes.calibrate import Calibration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,8 +278,7 @@ class Calibrate(Json, Vocabulary, Privacy):
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
         from dpsan.mechanisms.registry import check_base, mechanism_class
-        from dpsan.outcomes.calibrate import calibrate
-        from dpsan.outcomes.calibrate.target import Draft, Target
+        from dpsan.outcomes.calibrate import Draft, Target, calibrate
 
         target, wanted = Target.EPSILON_LDP, self.epsilon_ldp
         if wanted is None:

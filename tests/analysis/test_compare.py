@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 from support import need_extra
 
+from dpsan.analysis import compare as table
 from dpsan.analysis.compare import Request, compare
-from dpsan.analysis.compare import comparison as table
 from dpsan.analysis.compare.measure import (
     Folds,
     accuracy_over_seeds,
@@ -30,7 +30,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy.randomness import seeded_key

@@ -34,8 +34,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError, check_name, refuse
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.registry import is_own, mechanism_class, space_for
-from dpsan.outcomes.calibrate import calibrate
-from dpsan.outcomes.calibrate.target import Draft, Target
+from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.outcomes.intervals import CONFIDENCE
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.space.metric_space import MetricSpace

@@ -20,7 +20,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, cosines, words_at
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.text_likelihood import Texts, ordered, ranks, sanitized
+from dpsan.outcomes.text_likelihood import Texts, by_position, ranks, sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
@@ -203,20 +203,19 @@ def _linked(emissions: Emissions, corpus: Corpus, outputs: Sequence[Ids]) -> Fig
     candidates = np.flatnonzero(beginnings.sizes)[:CANDIDATES]
     if len(candidates) < 2:
         return None
-    truth, drawn = [], []
+    inputs, shares = beginnings.of(candidates).ids.reshape(-1, LINKED), []
     for seed, ids in enumerate(outputs):
         chosen = corpus.of_seed(seed)
         starts = np.append(0, np.cumsum(corpus.words.sizes[chosen]))
         targets = np.flatnonzero(np.isin(chosen, candidates))
-        truth.append(np.searchsorted(candidates, chosen[targets]))
-        drawn.append(Texts(ids, starts).of(targets).beginnings(LINKED).ids)
-    every = np.concatenate(drawn)
-    noised = Texts(every, np.arange(0, len(every) + 1, LINKED))
-    scores = ordered(emissions, beginnings.of(candidates), [noised])
-    key = randomness.seeded_key("dpsan compare ties")
-    hits = ranks(scores, np.concatenate(truth), key) == 1
-    ends = np.cumsum([len(part) for part in truth])[:-1]
-    return share_over_seeds([*map(Share.of, np.split(hits, ends))])
+        drawn = Texts(ids, starts).of(targets).beginnings(LINKED).ids.reshape(-1, LINKED)
+        scores = np.zeros((len(inputs), len(drawn)))
+        for logs in by_position(emissions, inputs, drawn):
+            scores += logs
+        truth = np.searchsorted(candidates, chosen[targets])
+        key = randomness.seeded_key(f"dpsan compare ties {seed}")
+        shares.append(Share.of(ranks(scores, truth, key) == 1))
+    return share_over_seeds(shares)
 
 
 def accuracy_over_seeds(shares: Sequence[Share]) -> Figure | None:
