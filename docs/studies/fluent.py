@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,7 +76,7 @@ def texts_of(path: Path, asked: argparse.Namespace) -> list[str]:
     """Return the texts of a file."""
     fields = () if asked.field is None else (asked.field,)
     options = ReadOptions(fields=fields, header=not asked.no_header)
-    found = records(path, Inputs("auto", options, asked.max_records))
+    found = islice(records(path, Inputs("auto", options)), asked.max_records)
     return [text for record in found for text in record.texts]
 
 

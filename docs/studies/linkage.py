@@ -305,7 +305,7 @@ def judged(asked: argparse.Namespace) -> Linkage:
     names = {"embeddings": asked.embeddings, "cache": Store()}
     sanitizer = Sanitizer(asked.mechanism, epsilon=asked.epsilon, allow_unproved=True, **names)
     fields = () if asked.field is None else (asked.field,)
-    inputs = Inputs("auto", ReadOptions(fields=fields), asked.max_records)
+    inputs = Inputs("auto", ReadOptions(fields=fields))
     vocabulary = Vocabulary(sanitizer.embeddings, "unicode")
     pairs = read_pairs(asked.original, asked.sanitized, inputs, vocabulary, asked.copies)
     candidates = read_candidates(asked.candidates, inputs, vocabulary, pairs)
@@ -327,7 +327,6 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("-k", "--field", help="of a container")
     parser.add_argument("--words", type=int, action="append", default=[], help="first words alone")
     parser.add_argument("--copies", type=int, default=1, help="versions of each record (1)")
-    parser.add_argument("--max-records", type=int)
     asked = parser.parse_args(given)
     try:
         print(json.dumps(by_name(judged(asked))))

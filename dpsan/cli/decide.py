@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import (
+    Container,
     Json,
     Page,
     Privacy,
     Quiet,
-    Texts,
     Vocabulary,
     mechanism_names,
     parameters,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preview(Page, Texts, Vocabulary):
+class Preview(Page, Container, Vocabulary):
     """Show your own text at several epsilons, and what an attacker reads back.
 
     The samples must not be published. Only --html writes a file, for its owner alone.
@@ -52,7 +52,7 @@ class Preview(Page, Texts, Vocabulary):
         """Draw, read back and print."""
         self.check_files()
         epsilons = positive_numbers("--epsilon", self.epsilon or ["4,6,8,10,12"])
-        inputs = self.inputs(self.file, force_text=False)
+        inputs = self.input_options(self.file, force_text=False)
         self.check_page()
 
         from dpsan.analysis.preview import preview, shown

@@ -12,7 +12,7 @@ import typer
 
 from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option
-from dpsan.cli.options import Page, Privacy, Sanitizing, Texts, Vocabulary
+from dpsan.cli.options import Container, Page, Privacy, Sanitizing, Vocabulary
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, results, say
 from dpsan.errors import refuse
 from dpsan.sanitize.settings import Settings
@@ -71,7 +71,7 @@ class Audited(Privacy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Page, Texts, Vocabulary, Audited):
+class Evaluate(Page, Container, Vocabulary, Audited):
     """Measure the utility of sanitized text and how much an attacker can recover.
 
     The result contains no text. Attacks need --epsilon or --audit.
@@ -129,7 +129,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
         question = Question(
             original=self.original,
             sanitized=self.sanitized,
-            inputs=self.inputs(self.original),
+            inputs=self.input_options(self.original),
             tokenizer=spec.tokenizer,
             spans=self.spans,
             labels=self.labels,
@@ -155,7 +155,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate(Page, Texts, Sanitizing, Audited):
+class Estimate(Page, Container, Sanitizing, Audited):
     """Estimate what groups of texts said, from their sanitized versions alone.
 
     Do not count words of the output: this command knows what the mechanism did to them. It needs
@@ -189,7 +189,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
         such = "such as --top 20, or --list oil=oil,crude,barrel"
         refuse(not lists and not self.top, "--list or --top is required", such)
         self.check_files()
-        inputs = self.inputs(self.sanitized[0])
+        inputs = self.input_options(self.sanitized[0])
         self.check_page()
 
         from dpsan.analysis.estimate import Estimate as Estimates
@@ -233,7 +233,7 @@ class Estimate(Page, Texts, Sanitizing, Audited):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compare(Page, Texts, Vocabulary):
+class Compare(Page, Container, Vocabulary):
     """Compare mechanisms at the same certified LDP epsilon.
 
     Measure utility and attacks on words of the vocabulary, or with --data on your own texts. The
@@ -247,7 +247,7 @@ class Compare(Page, Texts, Vocabulary):
 
     rules: ClassVar = """
         --csv excludes --json and --html
-        --labels, --field, --delimiter and --max-records need --data
+        --labels, --field and --delimiter need --data
     """
 
     mechanism: list[str] | None = option(
@@ -281,7 +281,7 @@ class Compare(Page, Texts, Vocabulary):
             epsilons=options.positive_numbers("--epsilon-ldp", self.epsilon_ldp or ["4,8"]),
             seeds=self.seeds,
             data=self.data,
-            inputs=Inputs() if self.data is None else self.inputs(self.data),
+            inputs=Inputs() if self.data is None else self.input_options(self.data),
             labels=self.labels,
         )
         self.check_page()

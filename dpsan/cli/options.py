@@ -345,16 +345,8 @@ class Container(Reading):
             **more,
         )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Texts(Container):
-    """Files of texts that are judged, not sanitized."""
-
-    max_records: int | None = option("--max-records N", min=1, panel=INPUT)
-    """Only the first N records."""
-
-    def inputs(self, path: Path, *, force_text: bool = True) -> Inputs:
-        """Return how the files are read.
+    def input_options(self, path: Path, *, force_text: bool = True) -> Inputs:
+        """Return how files of texts are read that are judged, not sanitized.
 
         Args:
             path: of one of them; the others are of the same format.
@@ -366,7 +358,7 @@ class Texts(Container):
         from dpsan.analysis.evaluate.pairs import Inputs
 
         self.containers([path])
-        return Inputs(self.format_, self.read_options(force_text=force_text), self.max_records)
+        return Inputs(self.format_, self.read_options(force_text=force_text))
 
 
 def positive(name: str, value: float) -> float:

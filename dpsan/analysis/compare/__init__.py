@@ -274,7 +274,7 @@ def caption(comparison: Comparison) -> str:
     about = [f"Mechanisms at the same certified LDP epsilon; {comparison.about}."]
     if request.seeds > 1:
         about.append(f"Means over {request.seeds} seeds ± half of the 95 % interval.")
-    if request.seeds > 1 and request.data is not None:
+    if request.data is not None:
         folds = " and of test records" if request.labels else ""
         about.append(f"Intervals cover the choice of random numbers{folds}, not that of the texts.")
     about.append("Cosine: mean of word and output.")

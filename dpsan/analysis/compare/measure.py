@@ -1,4 +1,4 @@
-"""Figures of one mechanism on a corpus, as means over seeds with 95 % intervals."""
+"""Figures of one mechanism on a corpus, over all seeds, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -128,19 +128,9 @@ class Figure(NamedTuple):
 
 
 def share_over_seeds(shares: Sequence[Share]) -> Figure | None:
-    """Return the mean of shares, one a seed; None where one of them is of nothing.
-
-    Where all seeds have the same share, which happens at 0 and 1, the interval is Clopper-Pearson's
-    for all of them together.
-    """
-    values = [share.value for share in shares if share.value is not None]
-    if len(values) < len(shares):
-        return None
-    figure = over_seeds(values, (0.0, 1.0))
-    if len(set(values)) > 1 or len(shares) < 2:
-        return figure
+    """Return the share of all seeds together, whose draws are independent; None of nothing."""
     whole = Share(sum(share.hits for share in shares), sum(share.total for share in shares))
-    return Figure(figure.value, *whole.interval)
+    return None if whole.value is None else Figure(whole.value, *whole.interval)
 
 
 def over_seeds(values: Sequence[float], bounds: tuple[float, float]) -> Figure:
@@ -218,17 +208,6 @@ def _linked(emissions: Emissions, corpus: Corpus, outputs: Sequence[Ids]) -> Fig
     return share_over_seeds(shares)
 
 
-def accuracy_over_seeds(shares: Sequence[Share]) -> Figure | None:
-    """Return the mean over seeds; its interval is that of so few test records at the least."""
-    figure = share_over_seeds(shares)
-    if figure is None or figure.low is None or figure.high is None:
-        return figure
-    low, high = Share(
-        sum(share.hits for share in shares), sum(share.total for share in shares)
-    ).interval
-    return Figure(figure.value, min(figure.low, low), max(figure.high, high))
-
-
 class Folds:
     """Training and test records of each seed, and classifiers of the original texts.
 
@@ -249,8 +228,8 @@ class Folds:
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""
-        clean = accuracy_over_seeds([result.pairs["clean", "clean"] for result in self._clean])
-        common = accuracy_over_seeds([result.majority for result in self._clean])
+        clean = share_over_seeds([result.pairs["clean", "clean"] for result in self._clean])
+        common = share_over_seeds([result.majority for result in self._clean])
         return dict(zip(BASELINE, (clean, common), strict=True))
 
     def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
@@ -260,6 +239,6 @@ class Folds:
         )
         judged = [self._judged(texts, seed) for seed, texts in enumerate(strings)]
         return {
-            name: accuracy_over_seeds([result.pairs[versions] for result in judged])
+            name: share_over_seeds([result.pairs[versions] for result in judged])
             for name, versions in ACCURACIES.items()
         }

@@ -7,7 +7,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,7 @@ def evaluate(
         check_outputs(question.mechanism.prepare(space), np.bincount(shown, minlength=space.n))
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        table = locate(question.spans, pairs, whole=inputs.max_records is None)
+        table = locate(question.spans, pairs)
     judged = None
     if question.labels is not None:
         judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
@@ -196,14 +196,12 @@ def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
 
 def _labelled(question: Question, column: str) -> Labelled:
     """Return the texts of two files with labels; of each one the first copy."""
-    inputs, copies = question.inputs, question.copies
-    most = None if inputs.max_records is None else copies * inputs.max_records
-    original, sanitized = question.original, question.sanitized
+    inputs, original, sanitized = question.inputs, question.original, question.sanitized
     clean, other = (
-        [" ".join(record.texts) for record in records(path, replace(inputs, max_records=many))]
-        for path, many in ((original, inputs.max_records), (sanitized, most))
+        [" ".join(record.texts) for record in records(path, inputs)]
+        for path in (original, sanitized)
     )
-    labels, other = read_labels(original, column, inputs), other[::copies]
+    labels, other = read_labels(original, column, inputs), other[:: question.copies]
     if not len(clean) == len(other) == len(labels):
         what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"
         raise InputError(sanitized, what, "in order")

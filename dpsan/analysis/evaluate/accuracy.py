@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,7 +76,7 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         formats = formats_with("needs_fields")
         raise UsageError(f"{option} is for {formats}", "see --format and --field")
     with open_decompressed(path, steady=True) as source:
-        labels = [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
+        labels = [*kind.labels(source, column, inputs.options)]
     different = len(set(labels))
     many = option == "--labels" and different > max(2, len(labels) / 2)
     what = f"--labels: {different:,} different labels of {len(labels):,} records"

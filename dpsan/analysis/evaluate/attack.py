@@ -154,13 +154,12 @@ class SpanTable:
         return np.asarray(sums[self.after] - sums[self.first])
 
 
-def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
+def locate(path: Path, pairs: Pairs) -> SpanTable:
     """Find the words that each span of a file covers: those that overlap it.
 
     Args:
         path: see :mod:`dpsan.formats.span_file`.
         pairs: the records.
-        whole: whether they are all records of the input, so that the file has no spans of others.
 
     Raises:
         InputError: it cannot be read, or its spans are not those of these records.
@@ -181,8 +180,7 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
                     who = number, span.subject
                     person = numbers.setdefault(who, len(numbers)) if who[1] else -1
                     rows.append((span.kind, a + low, a + high, person))
-        if whole:
-            file.end()
+        file.end()
     first, after, persons = np.array([row[1:] for row in rows], np.int64).reshape(-1, 3).T
     return SpanTable([kind for kind, *_ in rows], first, after, persons, left_out)
 
