@@ -43,11 +43,10 @@ def told(found, *texts):
 
 
 def test_law_by_hand(near):
-    """Z = 9 + 9 + 1 + 1 = 20, and all other words are among the 100 nearest."""
+    """Z = 9 + 9 + 1 + 1 = 20."""
     (red,) = told(near, "red")
     assert (red["exact"], red["draws"]) == (True, 0)
-    shares = [red["unchanged"], red["close"], red["distant"]]
-    assert shares == pytest.approx([9 / 20, 11 / 20, 0], abs=1e-6)
+    assert red["unchanged"] == pytest.approx(9 / 20, abs=1e-6)
     assert [output["word"] for output in red["outputs"]] == ["red", "pink", "blue", "navy"]
     values = [output["probability"] for output in red["outputs"]]
     assert values == pytest.approx([0.45, 0.45, 0.05, 0.05], abs=1e-6)
@@ -59,8 +58,7 @@ def test_law_by_hand(near):
 
 def test_unknown_words_are_one_input(near):
     for each in told(near, "zqvxkjq", "Maria", "⊥"):
-        assert [each[key] for key in ("input", "close", "distant")] == [None] * 3
-        assert (each["neighbors"], each["unchanged"]) == ([], 0)
+        assert (each["input"], each["neighbors"], each["unchanged"]) == (None, [], 0)
         assert [o["distance"] for o in each["outputs"]] == [None] * 4
         assert [o["probability"] for o in each["outputs"]] == pytest.approx([0.25] * 4)
 
@@ -84,9 +82,8 @@ def test_figures_of_draws_are_those_of_the_law(mechanism, store, embeddings):
     keys = embeddings.index_to_key
     drawn = figures_of(found.space, keys, 4, counts, 20_000, 60)
     exact = figures_of(found.space, keys, 4, law, 0, 60)
-    for name in ("unchanged", "close"):
-        low, high = drawn["intervals"][name]
-        assert low <= exact[name] <= high
+    low, high = drawn["intervals"]["unchanged"]
+    assert low <= exact["unchanged"] <= high
 
 
 def test_draws_are_repeatable(store, embeddings):
@@ -116,8 +113,6 @@ def test_every_mechanism_is_explained(name, store):
     found = sanitizer(name, store, embeddings, epsilon=epsilon, **values)
     words = [Word("word7", 7), Word("?", 40)]
     known, unknown = explain(found, words, draws=60, top=99)
-    shares = known["unchanged"] + known["close"] + known["distant"]
-    assert shares == pytest.approx(1, abs=1e-9)
     assert unknown["input"] is None
     for each in (known, unknown):
         values = [output["probability"] for output in each["outputs"]]
@@ -137,7 +132,7 @@ def test_rows_are_json(store):
     assert set(first["outputs"][0]) == {"word", "probability", "distance"}
     low, high = second["intervals"]["unchanged"]
     assert low <= second["unchanged"] <= high
-    assert (second["draws"], third["unknown"], third["close"]) == (200, True, None)
+    assert (second["draws"], third["unknown"]) == (200, True)
     assert first["embeddings"]["digest"] == "explain-line"
     assert set(first["versions"]) == {"dpsan", "numpy"}
 
@@ -146,7 +141,7 @@ def test_what_is_said(near):
     red, unknown = map(shown, told(near, "red", "zqvxkjq"))
     _, figures, outputs = red.parts
     assert figures.columns == ("figure", "knn-response (PROVED)")
-    assert [row[0] for row in figures.rows][3:6] == ["unchanged", "close", "distant"]
+    assert [row[0] for row in figures.rows][3:] == ["unchanged"]
     assert outputs.texts()[1] == ["pink", "1.00", "0.4500"]
     assert unknown.parts[2].columns == ("output", "probability")
     page = Page(html_page("dpsan explain", [red, unknown]))

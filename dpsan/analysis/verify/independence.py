@@ -27,7 +27,7 @@ import numpy as np
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Check
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.intervals import share_at_most
+from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
@@ -172,7 +172,7 @@ def _agreement(sampler: Sampler, row: int, key: bytes) -> float:
     ids = np.full(_WORDS + 2, row)
     drawn = [_drawn(sampler, ids, derive_key(key, number)) for number in range(_KEYS)]
     hits = sum(int((a == b).sum()) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
-    return share_at_most(hits, _KEYS // 2 * len(ids), math.log(ERROR / _FAMILIES))
+    return clopper_pearson(hits, _KEYS // 2 * len(ids), ERROR / _FAMILIES)[1]
 
 
 def _drawn(sampler: Sampler, ids: Ids, key: bytes) -> Ids:
