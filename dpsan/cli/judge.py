@@ -48,7 +48,7 @@ class Report(Page):
 
         signed = self.html is not None
         pages = [shown(report, signed=signed) for report in reports]
-        self.show([report.as_json() for report in reports], pages)
+        self.show(reports, pages)
         return int(failed)
 
 
