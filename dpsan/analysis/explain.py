@@ -6,7 +6,7 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -48,23 +48,21 @@ class Word:
     """Row number; n for ⊥."""
 
 
-def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
+def read(sanitizer: Sanitizer, texts: Sequence[str]) -> list[Word]:
     """Look words up as ``rewrite`` does.
 
     Args:
         sanitizer: with unknown words drawn as ⊥.
-        texts: the position of each word, for messages, and its text; :data:`UNKNOWN` is ⊥ itself.
+        texts: words; :data:`UNKNOWN` is ⊥ itself.
 
     Raises:
-        UsageError: a text that is not one word to the tokenizer.
+        UsageError: a text that is not one word to the tokenizer; it names its position.
     """
-    out = []
-    for position, text in texts:
-        row = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
-        if row is None:
-            raise UsageError(f"{position}: not a single word", "give its words one by one")
-        out.append(Word(text, row))
-    return out
+    rows = [sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text) for text in texts]
+    if None in rows:
+        what = f"word {rows.index(None) + 1}: not a single word"
+        raise UsageError(what, "give its words one by one")
+    return [Word(text, row) for text, row in zip(texts, rows, strict=True) if row is not None]
 
 
 DRAWS = 10_000

@@ -170,6 +170,11 @@ def named(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str, st
     return out
 
 
+def facts(values: Mapping[str, Any], title: str) -> Shown:
+    """Return the JSON values of a result under their names."""
+    return Shown("", [Facts("", named(values))], title=title)
+
+
 def _word(value: Any) -> str:
     if value is None or isinstance(value, (bool, list, tuple, Mapping)):
         return "yes" if value is True else "no" if value is False else "none"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -18,7 +17,6 @@ from dpsan.cli.options import (
     Privacy,
     Quiet,
     Vocabulary,
-    mechanism_names,
     parameters,
     positive_numbers,
 )
@@ -77,17 +75,22 @@ class Mechanisms(Json, Quiet):
 
     rules: ClassVar = "--bibtex excludes --json"
 
-    names: list[str] | None = argument("[NAME]...", None, autocompletion=mechanism_names)
+    names: list[str] | None = argument("[NAME]...", None)
     """Default: a table of all."""
     bibtex: bool = flag("--bibtex", panel=OUTPUT)
     """Print only the BibTeX entries of what these mechanisms cite, or all of them."""
 
     def run(self) -> int:
         """Print the table, or what is known of some mechanisms."""
-        from dpsan.mechanisms.registry import MECHANISMS, mechanism_class
+        from dpsan.analysis.pages import Section, Shown
+        from dpsan.mechanisms.registry import MECHANISMS, brought, list_mechanisms, mechanism_class
 
         if not self.names and not self.bibtex:
-            self.show(*_listed())
+            known, keys = list_mechanisms(), ("name", "epsilon_unit", "status", "summary")
+            rows = [[str(row[key]) for key in keys] for row in known]
+            others = [f"Of other packages, not reviewed: {', '.join(brought())}"] * bool(brought())
+            headings = ("name", "epsilon in", "status", "what it is")
+            self.show(known, [Shown("", [Section(headings, rows, others)])])
             return 0
         names = [*dict.fromkeys(mechanism_class(name).name for name in self.names or MECHANISMS)]
         self.check_rules()
@@ -102,18 +105,6 @@ class Mechanisms(Json, Quiet):
         for entry in () if self.as_json else bibtex(" ".join(cited)):
             echo(f"{entry}\n" if self.bibtex else f"\n{entry}")
         return 0
-
-
-def _listed() -> tuple[list[dict[str, Any]], list[Shown]]:
-    """Return what the table of all mechanisms says, and the table."""
-    from dpsan.analysis.pages import Section, Shown
-    from dpsan.mechanisms.registry import brought, list_mechanisms
-
-    values, keys = list_mechanisms(), ("name", "epsilon_unit", "status", "summary")
-    rows = [[str(row[key]) for key in keys] for row in values]
-    others = [f"Of other packages, not reviewed: {', '.join(brought())}"] * bool(brought())
-    headings = ("name", "epsilon in", "status", "what it is")
-    return values, [Shown("", [Section(headings, rows, others)])]
 
 
 def _shown(values: dict[str, Any]) -> Shown:
@@ -151,7 +142,7 @@ class Explain(Page, Vocabulary, Privacy):
     """
 
     words: list[str] | None = argument("[WORD]...", None)
-    """Words; - reads more from stdin, one a line. With --only, texts."""
+    """Words; with --only, texts, and - reads one from stdin."""
     only: str | None = option("--only CLASSES", panel=PRIVACY)
     """Show which rule of these classes draws each token of a text, and by which list the others
     pass."""
@@ -170,27 +161,23 @@ class Explain(Page, Vocabulary, Privacy):
         if self.only is not None:
             return self._rules(self.only, words)
         nothing = not words and not self.unknown
-        refuse(nothing, "give a WORD, - for words on stdin, or --unknown")
+        refuse(nothing, "give a WORD, or --unknown")
+        refuse("-" in words, "words are not read from stdin", "xargs dpsan explain -e 8 < FILE")
         self.required_epsilon()
-        self.check_files(stdin="-" in words)
+        self.check_files()
 
         from dpsan.analysis.explain import explain, read, shown
         from dpsan.sanitize.sanitizer import Sanitizer
 
-        names = ("epsilon", "mechanism", "public", "embeddings", "vocab_size")
-        given = {name: getattr(self, name) for name in names}
-        # Whatever its status: it is looked at, not run on text.
-        given |= {"parameters": parameters(self.param), "allow_unproved": True}
-        spec = Settings.read(**given)
+        # It is looked at, not run on text.
+        spec = self.spec(unknown="sample", allow_unproved=True)
         spec.build()  # usage errors come before the slow part
-        texts = list(_texts(words, self.quiet))
-        if self.unknown:
-            texts.append(("--unknown", "⊥"))
         self.check_page()
         sanitizer = Sanitizer.from_spec(spec, self.store())
         with self.progress.named() as report:
             report(f"explaining {self.mechanism}")
-            explanations = explain(sanitizer, read(sanitizer, texts), top=self.top)
+            inputs = read(sanitizer, [*words, *["⊥"] * self.unknown])
+            explanations = explain(sanitizer, inputs, top=self.top)
         self.show(explanations, [*map(shown, explanations)])
         return 0
 
@@ -207,7 +194,7 @@ class Explain(Page, Vocabulary, Privacy):
         from dpsan.sanitize.replacing import OnlyRewriter
 
         rewriter = OnlyRewriter(Settings(only=only_classes(only)))
-        whole = (_stdin(self.quiet, "a text") if text == "-" else text for text in texts)
+        whole = (_stdin(self.quiet) if text == "-" else text for text in texts)
         explained_texts = [explained(rewriter, text) for text in whole]
         from dpsan.analysis.pages import Section, Shown
 
@@ -225,10 +212,10 @@ def _row(token: dict[str, str | None]) -> list[str | None]:
     return [token[name] for name in _COLUMNS]
 
 
-def _stdin(quiet: bool, what: str) -> str:
+def _stdin(quiet: bool) -> str:
     """Return standard input.  Raises UsageError: too long, or not UTF-8."""
     if sys.stdin.isatty() and not quiet:
-        say(f"reading {what} from the terminal (Ctrl-D ends)")
+        say("reading a text from the terminal (Ctrl-D ends)")
     from dpsan.text.out_of_vocabulary import LONGEST
 
     data = sys.stdin.buffer.read(LONGEST + 1)
@@ -237,18 +224,6 @@ def _stdin(quiet: bool, what: str) -> str:
     for number, line in enumerate(text.split("\n"), start=1):
         refuse("\ufffd" in line, f"standard input:{number}: not UTF-8")
     return text
-
-
-def _texts(words: list[str], quiet: bool) -> Iterator[tuple[str, str]]:
-    """Yield the words with their positions; messages name the position and not the word."""
-    for position, word in enumerate(words, start=1):
-        if word != "-":
-            yield f"word {position}", word
-            continue
-        lines = _stdin(quiet, "words, one a line,").split("\n")
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield f"standard input:{number}", line.strip()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,6 @@ from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, Page, Privacy, Sanitizing, Vocabulary
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, results, say
 from dpsan.errors import refuse
-from dpsan.sanitize.settings import Settings
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
@@ -118,10 +117,7 @@ class Evaluate(Page, Container, Vocabulary, Audited):
         from dpsan.sanitize.guarantee_and_sampler import build
 
         if (run := self.audited_run()) is None:
-            names = ("epsilon", "mechanism", "public", "tokenizer")
-            given = {name: getattr(self, name) for name in names}
-            values = options.parameters(self.param)
-            spec = Settings.read(**given, parameters=values, allow_unproved=True)
+            spec = self.spec(allow_unproved=True)
         else:
             what = "--audit of a run with --fluent: attackers read drawn words"
             refuse(run.header["fluent"], what, "evaluate a run without it, which draws alike")
@@ -250,9 +246,7 @@ class Compare(Page, Container, Vocabulary):
         --labels, --field and --delimiter need --data
     """
 
-    mechanism: list[str] | None = option(
-        "-m, --mechanism NAME", autocompletion=options.mechanism_names, panel=PRIVACY
-    )
+    mechanism: list[str] | None = option("-m, --mechanism NAME", panel=PRIVACY)
     """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
     epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST", panel=PRIVACY)
     """Certified LDP epsilons with commas between them. Default: 4,8."""

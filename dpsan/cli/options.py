@@ -32,15 +32,6 @@ _SOME: Final = ("leaves_out", "takes_header", "takes_delimiter")
 _FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 
-def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
-    """Return names and summaries of mechanisms, for the shell to complete."""
-    from dpsan.mechanisms import MECHANISMS
-
-    return [
-        (name, kind.summary) for name, kind in MECHANISMS.items() if name.startswith(incomplete)
-    ]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Quiet(Command):
     """The option that silences a command."""
@@ -69,12 +60,6 @@ class Json(Command):
             print_json(values)
         for at, shown in enumerate(() if self.as_json else results):
             print_result(shown, again=at > 0)
-
-    def show_values(self, values: Mapping[str, Any], title: str = "") -> None:
-        """Print JSON, or else the same values under their names."""
-        from dpsan.analysis.pages import Facts, Shown, named
-
-        self.show(values, [Shown("", [Facts("", named(values))], title=title)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,11 +111,13 @@ TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at sever
 
 
 @dataclass(frozen=True, kw_only=True)
-class Epsilon(Command):
-    """Epsilon, which has no default, and the other parameters of a mechanism."""
+class Privacy(Command):
+    """A mechanism, its epsilon, which has no default, and the words that need no protection."""
 
     epsilon: float | None = setting("epsilon")
     param: list[str] | None = setting("parameters")
+    mechanism: str = setting("mechanism")
+    public: Path | None = setting("public")
 
     def required_epsilon(self) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
@@ -138,28 +125,20 @@ class Epsilon(Command):
             raise UsageError("--epsilon is required: it is your decision", TRY)
         return positive("--epsilon", self.epsilon)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Privacy(Epsilon):
-    """A mechanism, and the words that need no protection."""
-
-    mechanism: str = setting("mechanism", autocompletion=mechanism_names)
-    public: Path | None = setting("public")
-
     def public_words(self) -> PublicWords | None:
         """Return the list; None without one.  Raises InputError."""
         from dpsan.embeddings.word_lists import public_words
 
         return None if self.public is None else public_words(str(self.public))
 
-    def spec(self) -> Settings:
-        """Return the settings of a run.
+    def spec(self, **more: Any) -> Settings:
+        """Return the settings of a run; ``more``: others than the options have.
 
         Raises:
             DpsanError: a value outside its domain, or a list that cannot be read.
         """
         given = {name: getattr(self, name) for name in SETTINGS if name in vars(self)}
-        return Settings.read(**given, parameters=parameters(self.param))
+        return Settings.read(**{**given, **more}, parameters=parameters(self.param))
 
 
 @dataclass(frozen=True, kw_only=True)

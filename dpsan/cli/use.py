@@ -72,13 +72,9 @@ class Index(Json, Vocabulary):
 
         given = partial(describe, vocab_size=self.vocab_size, store=self.store())
         reports, failed = results(self._paths, partial(given, unsafe_pickle=self.unsafe_pickle))
-        from dpsan.analysis.pages import Facts, Shown, named
+        from dpsan.analysis.pages import facts
 
-        shown = [
-            Shown("", [Facts("", named(report))], title=printable(report["source"]))
-            for report in reports
-        ]
-        self.show(reports, shown)
+        self.show(reports, [facts(report, printable(report["source"])) for report in reports])
         return int(failed)
 
     @property
@@ -129,6 +125,7 @@ class Train(JsonAndFile, Quiet):
         import time
         from tempfile import TemporaryDirectory
 
+        from dpsan.analysis.pages import facts
         from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
 
@@ -141,5 +138,5 @@ class Train(JsonAndFile, Quiet):
         write_whole(self.output, packed(vocabulary), force=self.force)
         report = report_on(vocabulary)
         report |= {"file": str(self.output), "seconds": time.perf_counter() - started}
-        self.show_values(report, printable(report["file"]))
+        self.show(report, [facts(report, printable(report["file"]))])
         return 0
