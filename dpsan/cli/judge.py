@@ -113,7 +113,8 @@ class Evaluate(Page, Container, Vocabulary, Audited):
             options.positive("--epsilon", self.epsilon)
         self.check_files()
 
-        from dpsan.analysis.evaluate import Question, check, evaluate, shown
+        from dpsan.analysis.evaluate import Question, evaluate, shown
+        from dpsan.analysis.evaluate.accuracy import check_extra
         from dpsan.sanitize.guarantee_and_sampler import build
 
         if (run := self.audited_run()) is None:
@@ -135,7 +136,7 @@ class Evaluate(Page, Container, Vocabulary, Audited):
         )
         if spec.epsilon is not None:
             spec.build()  # errors come before the long work
-        check(question)
+        check_extra(self.labels)
         self.check_page()
         vocabulary, space = self.open_space()
         if run is not None:

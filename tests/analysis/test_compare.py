@@ -154,7 +154,7 @@ def test_accuracies(texts, monkeypatch):
     assert all(same[name] == 1.0 for name in list(table.HEADINGS)[-3:])
     assert noise["sanitized_to_sanitized"] < 0.8
     assert noise["clean_to_sanitized"] < 0.8
-    monkeypatch.setattr("dpsan.analysis.compare.find_spec", lambda name: None)
+    monkeypatch.setattr("dpsan.analysis.evaluate.accuracy.find_spec", lambda name: None)
     with pytest.raises(ExtraMissingError, match=r"--labels needs an extra .*evaluate"):
         compared(draft("krr"), **given)
 

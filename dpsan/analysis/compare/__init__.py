@@ -11,7 +11,6 @@ import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -27,11 +26,12 @@ from dpsan.analysis.compare.measure import (
     public_words,
     read_corpus,
 )
+from dpsan.analysis.evaluate.accuracy import check_extra
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import Section, Shown
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import DpsanError, ExtraMissingError, UnexpectedError, check_name, refuse
+from dpsan.errors import DpsanError, UnexpectedError, check_name, refuse
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.registry import is_own, mechanism_class, space_for
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
@@ -133,8 +133,7 @@ def growing(
         UsageError: labels that cannot be learnt.
         ExtraMissingError: labels are given, and scikit-learn is not installed.
     """
-    if request.labels is not None and find_spec("sklearn") is None:
-        raise ExtraMissingError("--labels", "evaluate")
+    check_extra(request.labels)
     vocabulary, folds = Vocabulary(embeddings, "unicode"), None
     if request.data is None:
         corpus = public_words(vocabulary, space)

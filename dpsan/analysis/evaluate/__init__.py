@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
 from dpsan.analysis.pages import Cell, Section, Shown, by_name, written
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import ExtraMissingError, InputError
+from dpsan.errors import InputError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import check_outputs, cosines
 from dpsan.outcomes.intervals import CONFIDENCE, Share
@@ -110,16 +109,6 @@ class Evaluation:
         return {**about, **by_name(self)}
 
 
-def check(question: Question) -> None:
-    """Complain about what would fail late, before the long work.
-
-    Raises:
-        ExtraMissingError: a library is not installed.
-    """
-    if question.labels is not None and find_spec("sklearn") is None:
-        raise ExtraMissingError("--labels", "evaluate")
-
-
 def evaluate(
     question: Question,
     embeddings: Embeddings,
@@ -168,6 +157,9 @@ def evaluate(
                 attack.attack: hidden_persons(table, attack.right) for attack in made
             }
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
+    both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
+    similar = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
+    mean = float(similar.mean()) if len(similar) else None
     return Evaluation(
         question=question,
         embeddings={"source": Path(embeddings.source).name, "digest": embeddings.digest, **shape},
@@ -176,22 +168,13 @@ def evaluate(
         unaligned=pairs.unaligned,
         words=len(pairs.same),
         unchanged=made[0].success,  # reading the output as it stands
-        cosine=_mean_cosine(pairs, space),
+        cosine={"mean": mean, "words": len(similar)},
         attacks=made,
         impossible_outputs=impossible,
         spans=spans,
         accuracy=judged,
         notes=_notes(question, pairs, impossible, model),
     )
-
-
-def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
-    both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
-    similarities = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
-    return {
-        "mean": float(similarities.mean()) if len(similarities) else None,
-        "words": len(similarities),
-    }
 
 
 def _labelled(question: Question, column: str) -> Labelled:

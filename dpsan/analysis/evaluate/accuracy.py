@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.pages import by_name
-from dpsan.errors import UsageError, refuse
+from dpsan.errors import ExtraMissingError, UsageError, refuse
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
 from dpsan.outcomes.intervals import Share
@@ -82,6 +83,12 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
     what = f"--labels: {different:,} different labels of {len(labels):,} records"
     refuse(many, what, "a field of few values, such as topics")
     return labels
+
+
+def check_extra(labels: str | None) -> None:
+    """Raise ExtraMissingError if labels are given, and scikit-learn is not installed."""
+    if labels is not None and find_spec("sklearn") is None:
+        raise ExtraMissingError("--labels", "evaluate")
 
 
 def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from dpsan.analysis.pages import Facts, Part, Prose, Section, Shown, named, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
@@ -177,14 +177,6 @@ def _facts(sums: Report) -> dict[str, list[str]]:
     }
 
 
-def _settings(sums: Report) -> dict[str, Any]:
-    """Return the settings of a run; of lists of dpsan, which have no size, the names."""
-    shown = {name: sums[name] for name in _PARAMETERS}
-    if isinstance(sums["only"], dict):
-        shown["only"] = ", ".join(sums["only"])
-    return shown
-
-
 def shown(sums: Report, *, signed: bool = False) -> Shown:
     """Return what was done to the words of a text, what passed, and what it cost.
 
@@ -202,6 +194,9 @@ def shown(sums: Report, *, signed: bool = False) -> Shown:
         drawn = not sums["only"] and not sums["classes"]
         first = signing(_facts(sums), without=_OF_ONLY if drawn else ())
         first += [Prose("In figures", _FIGURES)]
+    settings = {name: sums[name] for name in _PARAMETERS}
+    if isinstance(sums["only"], dict):  # lists of dpsan, which have no size
+        settings["only"] = ", ".join(sums["only"])
     parts: list[Part] = [
         Prose("", lines=_warnings(sums), loud=True),
         *first,
@@ -210,7 +205,7 @@ def shown(sums: Report, *, signed: bool = False) -> Shown:
         *reasons(sums),
         Facts("Figures", figures(sums)),
         *files(sums),
-        Facts("Parameters", named(_settings(sums))),
+        Facts("Parameters", named(settings)),
         Prose("Counting words", lines=[] if sums["only"] else [_COUNTING]),
     ]
     return Shown(_ABOUT, parts, sentence, good, title=sums["audit"])

@@ -40,7 +40,10 @@ def shown(result: Verification, name: str) -> Shown:
     title = f"{name}: {str(result.verdict).upper()}{' and'.join(whom)}{grade}"
     notes = []
     if result.verdict == "violated":
-        notes.append(f"refuted by {', '.join(_reasons(result))}")
+        reasons = [item.setting for item in result.configuration if not item.stated]
+        reasons += [item.name for item in result.checks if item.held is False]
+        reasons += ["the draws"] * result.empirical.violated
+        notes.append(f"refuted by {', '.join(reasons or ['the exact loss'])}")
     if not result.reviewed:
         notes.append(f"{UNREVIEWED}: certificates are of the distribution that its file states")
     if not all(exposure.stated for exposure in result.configuration):
@@ -61,11 +64,3 @@ def shown(result: Verification, name: str) -> Shown:
 def checked(checks: Sequence[Check]) -> Prose:
     """Return what tests of the program found."""
     return Prose("", lines=[f"{_HELD[c.held]}: {c.name}: {c.sentence}" for c in checks])
-
-
-def _reasons(result: Verification) -> list[str]:
-    """Return what refutes a guarantee: settings, tests, draws, or else the exact loss."""
-    out = [item.setting for item in result.configuration if not item.stated]
-    out += [item.name for item in result.checks if item.held is False]
-    out += ["the draws"] * result.empirical.violated
-    return out or ["the exact loss"]

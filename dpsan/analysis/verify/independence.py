@@ -67,13 +67,9 @@ Line = tuple[tuple[int, ...], tuple[str, ...]]
 class _JudgedError(Exception):
     """End the comparison with the sentence of the check, and with whether the program held."""
 
-    held: bool | None = False
-
-
-class _UnreadableError(_JudgedError):
-    """The output cannot be split into its words."""
-
-    held = None
+    def __init__(self, sentence: str, held: bool | None = False) -> None:
+        super().__init__(sentence)
+        self.held = held
 
 
 def independence(
@@ -234,7 +230,7 @@ class _Comparison:
         """Return the words of an output line, without letter case."""
         words = line.lower().split(self.gap)
         if len(words) != many:
-            raise _UnreadableError("the outputs could not be read")
+            raise _JudgedError("the outputs could not be read", None)
         return tuple(words)
 
     def _lines(self, line: list[str], lines: int, key: bytes) -> Iterator[Line]:
