@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dpsan import Sanitizer, register
-from dpsan.analysis.compare.comparison import Request, compare
+from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.explain import explain, read
 from dpsan.analysis.verify.verdict import verify

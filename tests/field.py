@@ -21,8 +21,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.description import sections
-from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.calibrate.target import per_nat, solve
+from dpsan.outcomes.calibrate import Draft, per_nat, solve
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.privacy.randomness import seeded_key
 from dpsan.space.cached_index import open_space

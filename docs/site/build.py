@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan import Sanitizer
-from dpsan.analysis.pages.sections import document
+from dpsan.analysis.pages import document
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.description import bibtex, parameter_rows, sections
 

@@ -49,7 +49,7 @@ from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.privacy.rounding import SphericalLaplace

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,8 +30,8 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.base import Embeddings, no_progress
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
+from dpsan.outcomes.language import gap_kinds
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
-from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy.randomness import derive_key, seeded_key
 from dpsan.sanitize.result import AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -75,7 +76,7 @@ def texts_of(path: Path, asked: argparse.Namespace) -> list[str]:
     """Return the texts of a file."""
     fields = () if asked.field is None else (asked.field,)
     options = ReadOptions(fields=fields, header=not asked.no_header)
-    found = records(path, Inputs("auto", options, asked.max_records))
+    found = islice(records(path, Inputs("auto", options)), asked.max_records)
     return [text for record in found for text in record.texts]
 
 

@@ -21,20 +21,22 @@ import numpy as np
 
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages.sections import by_name
+from dpsan.analysis.pages import by_name
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.text_likelihood import Texts, ordered, ranks
+from dpsan.outcomes.text_likelihood import Texts, ranks
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.arrays import Floats, Ids, blocks
+from dpsan.space.arrays import Floats, Ids, blocks, by_word
 from dpsan.text.tokens import write_gaps
 
 _CELLS: Final = 12_000_000
 """Scores that are held at once: 100 MB."""
+_BLOCK: Final = 256
+"""Inputs whose distributions are held at once."""
 
 
 @dataclass(frozen=True)
@@ -135,19 +137,25 @@ def linkage(
     """
     rows = []
     for length in [*sorted(set(words)), None]:
-        texts = candidates.texts.beginnings(length)
-        sizes = candidates.noisings[0].beginnings(length).sizes
+        texts, *cut = (
+            _beginnings(part, length) for part in (candidates.texts, *candidates.noisings)
+        )
+        sizes = cut[0].sizes
         used = np.flatnonzero(sizes)
         filled = np.flatnonzero(texts.sizes)
         number = np.full(len(texts), -1, dtype=np.int64)
         number[filled] = np.arange(len(filled))
-        versions = tuple(version.beginnings(length).of(used) for version in candidates.noisings)
+        versions = tuple(version.of(used) for version in cut)
         truth = number[candidates.truth[used]]
         these = Candidates(texts.of(filled), candidates.layouts[filled], versions, truth)
         scores = partial(_scored, vocabulary, emissions, length is None)
         for name, of_original in _readers(these, scores).items():
             rows.append(Linked(name, length, len(filled), Share.of(of_original == 1)))
     return Linkage(tuple(rows), _notes(emissions, candidates))
+
+
+def _beginnings(texts: Texts, words: int | None) -> Texts:
+    return texts if words is None else texts.beginnings(words)
 
 
 def _readers(
@@ -176,6 +184,65 @@ def _scored(
         sizes, written = part.texts.sizes, part.noisings[0].sizes
         yield "number of words", (sizes[:, None] == written).astype(np.float64)
         yield "layout", (part.layouts[:, None] == part.layouts[part.truth]).astype(np.float64)
+
+
+def ordered(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) -> Floats:
+    """Return ln P(sanitized text|candidate), word by word, shape (c, r).
+
+    Args:
+        candidates: c texts.
+        noisings: independent sanitized versions of the same r texts: their logarithms are added.
+
+    Returns:
+        Minus infinity where the numbers of words differ or there are no words.
+    """
+    scores = np.full((len(candidates), len(noisings[0])), -np.inf)
+    sizes, lengths = candidates.sizes, noisings[0].sizes
+    order = np.argsort(lengths, kind="stable")
+    outputs = _distinct(noisings)
+    # Records of one size side by side: their outputs, numbered, position by position.
+    groups: dict[int, tuple[slice, list[Ids]]] = {}
+    for size in np.unique(lengths[lengths > 0]).tolist():
+        low, high = np.searchsorted(lengths[order], [size, size + 1]).tolist()
+        same_size = order[low:high]
+        codes = [_numbered(copy.of(same_size), outputs).reshape(-1, size).T for copy in noisings]
+        groups[size] = slice(low, high), codes
+    matching = np.isin(sizes, list(groups))
+    for c in np.flatnonzero(matching).tolist():
+        scores[c, groups[int(sizes[c])][0]] = 0.0
+    owners = np.repeat(np.arange(len(candidates)), sizes)
+    positions = np.arange(len(owners)) - candidates.starts[owners]
+    tokens = np.flatnonzero(matching[owners] & (candidates.ids >= 0))
+    for words, at, which in by_word(candidates.ids[tokens], _BLOCK):
+        rows = _rows(emissions, words, outputs)
+        same_size = tokens[at]
+        lists = which.tolist(), owners[same_size].tolist(), positions[same_size].tolist()
+        for word, c, index in zip(*lists, strict=True):
+            part, codes = groups[int(sizes[c])]
+            row = rows[word]
+            for copy in codes:
+                scores[c, part] += row[copy[index]]
+    return scores[:, np.argsort(order)]
+
+
+def _distinct(noisings: Sequence[Texts]) -> Ids:
+    """Return the outputs that occur, ascending."""
+    every = np.unique(np.concatenate([texts.ids for texts in noisings]))
+    return every[every >= 0]
+
+
+def _numbered(texts: Texts, outputs: Ids) -> Ids:
+    """Return the index of each output among the distinct ones; their number for a missing one."""
+    return np.where(texts.ids >= 0, np.searchsorted(outputs, texts.ids), len(outputs))
+
+
+def _rows(emissions: Emissions, words: Ids, outputs: Ids) -> Floats:
+    """Return ln P(u|w) with a last column for missing outputs, (b, q + 1)."""
+    logs = np.zeros((len(words), len(outputs) + 1))
+    real = words >= 0  # a missing word explains every output alike
+    if len(outputs):
+        logs[real, :-1] = emissions.log(words[real], outputs)
+    return logs
 
 
 def _joined(noisings: Sequence[Texts]) -> Texts:
@@ -238,7 +305,7 @@ def judged(asked: argparse.Namespace) -> Linkage:
     names = {"embeddings": asked.embeddings, "cache": Store()}
     sanitizer = Sanitizer(asked.mechanism, epsilon=asked.epsilon, allow_unproved=True, **names)
     fields = () if asked.field is None else (asked.field,)
-    inputs = Inputs("auto", ReadOptions(fields=fields), asked.max_records)
+    inputs = Inputs("auto", ReadOptions(fields=fields))
     vocabulary = Vocabulary(sanitizer.embeddings, "unicode")
     pairs = read_pairs(asked.original, asked.sanitized, inputs, vocabulary, asked.copies)
     candidates = read_candidates(asked.candidates, inputs, vocabulary, pairs)
@@ -260,7 +327,6 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("-k", "--field", help="of a container")
     parser.add_argument("--words", type=int, action="append", default=[], help="first words alone")
     parser.add_argument("--copies", type=int, default=1, help="versions of each record (1)")
-    parser.add_argument("--max-records", type=int)
     asked = parser.parse_args(given)
     try:
         print(json.dumps(by_name(judged(asked))))

@@ -44,7 +44,7 @@ from dpsan.mechanisms.tldp_paper import (
     TLDPPaperLWeighted,
 )
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.text_likelihood import (
     CANDIDATES,

@@ -27,8 +27,8 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.loading import load
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
+from dpsan.outcomes.language import Gap, gap_kinds, symbols_of
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
-from dpsan.outcomes.language.symbols import Gap, gap_kinds, symbols_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 

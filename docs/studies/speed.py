@@ -33,7 +33,7 @@ from dpsan.embeddings.base import word_frequencies
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, UsageError, check_name
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.run.audit import AuditWriter

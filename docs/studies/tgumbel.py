@@ -38,7 +38,7 @@ from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import Progress, distributions, draw
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness

@@ -49,7 +49,7 @@ from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Loss

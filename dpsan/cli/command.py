@@ -29,10 +29,9 @@ def option(names: str, default: Any = None, *, checked: bool = True, **more: Any
     """Declare an option with a value.  What the help says of it stands below the field.
 
     Args:
-        names: ``-e, --epsilon X``; the last word stands for the value.  The shell completes values
-            of the form ``a|b|c``.
+        names: ``-e, --epsilon X``; the last word stands for the value.
         default: None for an option that may be missing.
-        checked: refuse other values than these, if no word in capitals is among them.
+        checked: refuse other values than those of ``a|b|c``, if no word in capitals is among them.
         more: ``panel``, the heading in the help; ``variable=True`` if the environment may hold the
             default; ``use`` of the file that it names, None if the command itself tells;
             ``capability`` of the formats that it is for; ``decides=False`` if no byte of an output
@@ -40,19 +39,14 @@ def option(names: str, default: Any = None, *, checked: bool = True, **more: Any
             ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
-    values = [entry for entry in value.split("|") if entry.islower()] if "|" in value else []
-
-    def complete(incomplete: str) -> list[str]:
-        return [entry for entry in values if entry.startswith(incomplete)]
+    values = value.split("|")
 
     def check(given: str | None) -> str | None:
         what = f"{flags[-1]} must be one of {', '.join(values)} (got {given})"
         refuse(given not in (None, *values), what, DROPPED.get(f"{flags[-1]} {given}", ""))
         return given
 
-    if values:
-        more.setdefault("autocompletion", complete)
-    if checked and values == value.split("|"):
+    if checked and values[1:] and all(map(str.islower, values)):
         more["callback"] = check
     return _declared(typer.Option, flags, default, metavar=value, **more)
 

@@ -18,7 +18,7 @@ from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
-    from dpsan.analysis.pages.sections import Shown
+    from dpsan.analysis.pages import Shown
     from dpsan.embeddings.base import Embeddings
     from dpsan.embeddings.cache.store import Store
     from dpsan.embeddings.word_lists import PublicWords
@@ -30,14 +30,6 @@ STDIN: Final = Path("-")
 _SOME: Final = ("leaves_out", "takes_header", "takes_delimiter")
 """Capabilities that one of several named files must have; of other ones, all files must."""
 _FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
-
-
-def mechanism_names(incomplete: str) -> list[tuple[str, str]]:
-    """Return names and summaries of mechanisms, for the shell to complete."""
-    from dpsan.mechanisms import MECHANISMS
-
-    names = (name for name in MECHANISMS if name.startswith(incomplete))
-    return [(name, MECHANISMS[name].summary) for name in names]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +60,6 @@ class Json(Command):
             print_json(values)
         for at, shown in enumerate(() if self.as_json else results):
             print_result(shown, again=at > 0)
-
-    def show_values(self, values: Mapping[str, Any], title: str = "") -> None:
-        """Print JSON, or else the same values under their names."""
-        from dpsan.analysis.pages.sections import Facts, Shown, named
-
-        self.show(values, [Shown("", [Facts("", named(values))], title=title)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +94,7 @@ class Page(JsonAndFile):
         from dpsan.cli.output import say
 
         if self.html is not None and results:
-            from dpsan.analysis.pages.sections import page
+            from dpsan.analysis.pages import page
             from dpsan.files.atomic_files import write_whole
 
             written = page(f"dpsan {type(self).__name__.lower()}", results).encode()
@@ -125,11 +111,13 @@ TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at sever
 
 
 @dataclass(frozen=True, kw_only=True)
-class Epsilon(Command):
-    """Epsilon, which has no default, and the other parameters of a mechanism."""
+class Privacy(Command):
+    """A mechanism, its epsilon, which has no default, and the words that need no protection."""
 
     epsilon: float | None = setting("epsilon")
     param: list[str] | None = setting("parameters")
+    mechanism: str = setting("mechanism")
+    public: Path | None = setting("public")
 
     def required_epsilon(self) -> float:
         """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
@@ -137,28 +125,20 @@ class Epsilon(Command):
             raise UsageError("--epsilon is required: it is your decision", TRY)
         return positive("--epsilon", self.epsilon)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Privacy(Epsilon):
-    """A mechanism, and the words that need no protection."""
-
-    mechanism: str = setting("mechanism", autocompletion=mechanism_names)
-    public: Path | None = setting("public")
-
     def public_words(self) -> PublicWords | None:
         """Return the list; None without one.  Raises InputError."""
         from dpsan.embeddings.word_lists import public_words
 
         return None if self.public is None else public_words(str(self.public))
 
-    def spec(self) -> Settings:
-        """Return the settings of a run.
+    def spec(self, **more: Any) -> Settings:
+        """Return the settings of a run; ``more``: others than the options have.
 
         Raises:
             DpsanError: a value outside its domain, or a list that cannot be read.
         """
         given = {name: getattr(self, name) for name in SETTINGS if name in vars(self)}
-        return Settings.read(**given, parameters=parameters(self.param))
+        return Settings.read(**{**given, **more}, parameters=parameters(self.param))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -343,16 +323,8 @@ class Container(Reading):
             **more,
         )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Texts(Container):
-    """Files of texts that are judged, not sanitized."""
-
-    max_records: int | None = option("--max-records N", min=1, panel=INPUT)
-    """Only the first N records."""
-
-    def inputs(self, path: Path, *, force_text: bool = True) -> Inputs:
-        """Return how the files are read.
+    def input_options(self, path: Path, *, force_text: bool = True) -> Inputs:
+        """Return how files of texts are read that are judged, not sanitized.
 
         Args:
             path: of one of them; the others are of the same format.
@@ -364,7 +336,7 @@ class Texts(Container):
         from dpsan.analysis.evaluate.pairs import Inputs
 
         self.containers([path])
-        return Inputs(self.format_, self.read_options(force_text=force_text), self.max_records)
+        return Inputs(self.format_, self.read_options(force_text=force_text))
 
 
 def positive(name: str, value: float) -> float:

@@ -20,7 +20,7 @@ import typer
 from dpsan.errors import failure, printable
 
 if TYPE_CHECKING:
-    from dpsan.analysis.pages.sections import Shown
+    from dpsan.analysis.pages import Shown
 
 Result = TypeVar("Result")
 
@@ -133,7 +133,7 @@ def print_prose(text: str, indent: str = "") -> None:
 
 def print_result(shown: Shown, *, again: bool = False) -> None:
     """All parts of a result on standard output; ``again``: below those of another one."""
-    from dpsan.analysis.pages.sections import Facts, Prose, Section  # heavy import
+    from dpsan.analysis.pages import Facts, Prose, Section  # heavy import
 
     print_prose("\n" * again + (shown.title or shown.about))
     for at, part in enumerate(shown.filled()):
@@ -163,9 +163,7 @@ def print_result(shown: Shown, *, again: bool = False) -> None:
 # Progress: bars on a terminal; elsewhere lines in a long step.
 
 _STDIN: Final = Path("-")
-_LONG: Final = 15.0
-"""Seconds before a long step is said."""
-PERIOD: Final = 10.0
+PERIOD: Final = 15.0
 """Seconds between two lines of progress where stderr is no terminal."""
 _COLUMNS: Final[dict[str, dict[str, object]]] = {
     "Text": {"text_format": "{task.description}", "markup": False},
@@ -219,26 +217,21 @@ class Progress:
             yield update and (lambda done: update(advance=done)), begin
 
     @contextmanager
-    def share(self, what: str, why: str = "") -> Iterator[Callable[[float], None]]:
-        """Yield a bar over the share done (0 ... 1) with time left, on a terminal without another;
-        elsewhere a line, if long.
-        """
-        columns, line = "Text Bar TaskProgress TimeRemaining", f"{what}{why}"
-        with (
-            self._lines(_LONG, lambda _: line, again=False),
-            self._bar(columns, what, shown=not self._bars) as update,
-        ):
-            yield lambda share: update(completed=share) if update else None
+    def share(self, what: str) -> Iterator[Callable[[float], None]]:
+        """Yield a bar over the share done (0 ... 1); see :meth:`named`."""
+        with self.named() as tell:
+            tell(what)
+            yield partial(tell, what)
 
     def table(self, what: str) -> AbstractContextManager[Callable[[float], None]]:
         """Return the bar of a table that is made."""
-        return self.share(what, ": once for each vocabulary, then kept")
+        return self.share(f"{what}: once for each vocabulary, then kept")
 
     @contextmanager
     def named(self) -> Iterator[Tell]:
         """Yield a bar with what is done now and the share of all work that is done (0 ... 1).
 
-        Where stderr is no terminal, a line every ten seconds.
+        Where stderr is no terminal, a line every fifteen seconds; on one with another bar nothing.
         """
         last = "", 0.0
 
@@ -253,13 +246,11 @@ class Progress:
             return f"{done} after {seconds:.0f} s: {last[0]}".removesuffix(": ")
 
         columns = "Spinner Text Bar TaskProgress TimeElapsed"
-        with self._lines(PERIOD, line), self._bar(columns, shown=not self._bars) as update:
+        with self._lines(line), self._bar(columns, shown=not self._bars) as update:
             yield tell
 
     @contextmanager
-    def _lines(
-        self, seconds: float, line: Callable[[float], str], *, again: bool = True
-    ) -> Iterator[None]:
+    def _lines(self, line: Callable[[float], str]) -> Iterator[None]:
         """Say a line every so many seconds where stderr is no terminal.
 
         It comes from a thread: a step may take long without a report.
@@ -267,10 +258,8 @@ class Progress:
         over, began = Event(), monotonic()
 
         def work() -> None:
-            while not over.wait(seconds):
+            while not over.wait(PERIOD):
                 say(line(monotonic() - began))
-                if not again:
-                    return
 
         if self._quiet or self._terminal:
             yield

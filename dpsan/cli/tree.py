@@ -159,16 +159,12 @@ def _check(param: Any, given: Any, often: int) -> None:
 
 
 @cache
-def _imported(name: str) -> TyperCommand:
-    from dpsan.cli.command import (  # dataclasses take time: not for the help
-        described,
-        function,
-        told,
-    )
+def _parser(kind: Any) -> TyperCommand:
+    """Return the parser of a command.  Its class is a dataclass: not for the help."""
+    from dpsan.cli.command import described, function, told
 
-    kind = getattr(import_module(f"dpsan.cli.{name}"), name.capitalize())
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name, cls=Command)(function(kind))
+    app.command(kind.__name__.lower(), cls=Command)(function(kind))
     command = typer.main.get_command(app)
     assert isinstance(command, Command)  # noqa: S101 - a single command is no group
     command.everyday, (_, command.examples) = kind.everyday.split(), described(kind)
@@ -179,6 +175,8 @@ def _imported(name: str) -> TyperCommand:
 class Commands(Mapping[str, TyperCommand]):
     """Commands by name, each imported when it is first looked up.
 
+    A command stands in the file of its name, else in that of its heading.
+
     Args:
         groups: headings of the help, and the names of the commands below each.
     """
@@ -188,9 +186,7 @@ class Commands(Mapping[str, TyperCommand]):
         self._names: Final = [*chain(*self.groups.values())]
 
     def __getitem__(self, name: str) -> TyperCommand:
-        if name not in self._names:
-            raise KeyError(name)
-        return _imported(name)
+        return _parser(self.kind(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -200,10 +196,22 @@ class Commands(Mapping[str, TyperCommand]):
 
     def summary(self, name: str) -> str:
         """Return one line about a command, without importing it."""
-        source = Path(__file__).with_name(f"{name}.py").read_text("utf-8")
+        source = self._path(name).read_text("utf-8")
         first = rf'^class {name.capitalize()}\(.*\):\n    """(.*)$'
         match = re.search(first, source, re.MULTILINE)
         return match[1] if match else ""
+
+    def kind(self, name: str) -> Any:
+        """Return the class of a command.  Raises KeyError."""
+        if name not in self._names:
+            raise KeyError(name)
+        return getattr(import_module(f"dpsan.cli.{self._path(name).stem}"), name.capitalize())
+
+    def _path(self, name: str) -> Path:
+        """Return the file of a command."""
+        path = Path(__file__).with_name(f"{name}.py")
+        headings = (heading for heading, names in self.groups.items() if name in names)
+        return path if path.is_file() else path.with_name(f"{next(headings).lower()}.py")
 
 
 class Group(TyperGroup):

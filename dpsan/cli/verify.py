@@ -64,8 +64,8 @@ class Verify(JsonAndFile, Sanitizing):
         if self.only is not None:
             return self._replaced()
 
-        from dpsan.analysis.pages.sections import by_name
-        from dpsan.analysis.verify import certificate_file, page
+        from dpsan.analysis.pages import by_name
+        from dpsan.analysis.verify import certificate_file, shown
         from dpsan.analysis.verify.verdict import verify
         from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -85,7 +85,7 @@ class Verify(JsonAndFile, Sanitizing):
             written = certificate_file.write_certificate
             if written(path, sanitizer, verification, force=self.force) is None:
                 say(f"no certificate written: the guarantee is {verification.verdict}")
-        self.show(by_name(verification), [page.shown(verification, sanitizer.mechanism.name)])
+        self.show(by_name(verification), [shown(verification, sanitizer.mechanism.name)])
         return _STATUS[str(verification.verdict)]
 
     def _pool(self, sanitizer: Sanitizer, store: Store) -> AbstractContextManager[Pool | None]:
@@ -98,8 +98,8 @@ class Verify(JsonAndFile, Sanitizing):
 
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""
-        from dpsan.analysis.pages.sections import Shown
-        from dpsan.analysis.verify.page import checked
+        from dpsan.analysis.pages import Shown
+        from dpsan.analysis.verify import checked
         from dpsan.analysis.verify.program import verify_replaced
         from dpsan.sanitize.sanitizer import Sanitizer
 

@@ -19,12 +19,10 @@ from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.numerals import counted, number
 
-# Public statistics of a vocabulary: prior of the inputs, close words, cosines.
+# Public statistics of a vocabulary: prior of the inputs, cosines.
 
 UNKNOWN_PRIOR: Final = 0.06
 """Prior of ⊥: the share of tokens of AG News and SST-2 that the bundled vocabulary lacks."""
-CLOSE: Final = 100
-"""Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
 _BATCH: Final = 1024
 OTHER_SETTINGS: Final = "these texts were not written by these settings"
 _LOST, _FEW = 0.05, 100
@@ -54,25 +52,6 @@ def cosines(units: Floats32, ids: Ids, outputs: Ids) -> Floats:
     for part in blocks(len(ids), _BATCH):
         out[part] = np.einsum("md,md->m", units[ids[part]], units[outputs[part]])
     return out
-
-
-def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:
-    """Return the words of rank 1 ... 100 from each word, (m, 100), or all others if fewer.
-
-    The table is cached with the space where ``ids`` are at least half of the vocabulary.
-    """
-    width = min(CLOSE, space.n - 1)
-
-    def search(wanted: Ids) -> NDArray[np.int32]:
-        out = np.empty((len(wanted), width), dtype=np.int32)
-        for part in blocks(len(wanted), _BATCH):
-            out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
-        return out
-
-    if 2 * len(ids) < space.n or not space.eager(space.n):
-        return search(ids)
-    table = space.table(f"close-{width}", lambda: {"words": search(np.arange(space.n))})
-    return np.asarray(table["words"][ids])
 
 
 Progress = Callable[[float], None]

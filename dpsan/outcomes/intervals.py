@@ -127,17 +127,6 @@ def log_tail_of_cells(counts: NDArray[Any], p: Floats) -> Floats:
     return np.asarray(np.where(np.isinf(left), -np.inf, out))
 
 
-def share_at_most(hits: float, draws: int, log_error: float) -> float:
-    """Return an upper bound of a mean probability, too low with probability <= e^log_error < 1."""
-    low, high = hits / draws, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        observed, expected = np.array([hits, draws - hits]), draws * np.array([middle, 1 - middle])
-        below = -float(surprise(observed, expected).sum()) > log_error
-        low, high = (middle, high) if below else (low, middle)
-    return high
-
-
 # E-processes: sequential tests that combine many weak deviations into one p-value.
 #
 # An e-process multiplies a factor exp(t·f(x) - ln E exp(t·f)) for every draw x, with a statistic f

@@ -8,7 +8,7 @@ time, so the largest matrix is that of the scores, (candidates, records).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,7 +20,7 @@ from dpsan.outcomes.distributions import UNKNOWN_PRIOR, has_distribution, words_
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Ids, blocks, by_word
+from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
 from dpsan.text.numerals import counted
 
@@ -47,10 +47,8 @@ class Texts:
         """Number of words of each text, (t,)."""
         return np.diff(self.starts)
 
-    def beginnings(self, words: int | None) -> Texts:
+    def beginnings(self, words: int) -> Texts:
         """Return the first ``words`` words of each text; shorter texts become empty."""
-        if words is None:
-            return self
         return self._cut(self.starts[:-1], np.where(self.sizes >= words, words, 0))
 
     def of(self, numbers: Ids) -> Texts:
@@ -70,43 +68,20 @@ def sanitized(sampler: Sampler, texts: Texts, key: bytes) -> Ids:
     return sampler.sample_all(texts.ids, streams)
 
 
-def ordered(emissions: Emissions, candidates: Texts, noisings: Sequence[Texts]) -> Floats:
-    """Return ln P(sanitized text|candidate), word by word, shape (c, r).
+def by_position(emissions: Emissions, inputs: Ids, outputs: Ids) -> Iterator[Floats32]:
+    """Yield ln P(output|input) of each position in all pairs of texts of one size, (c, r).
 
     Args:
-        candidates: c texts.
-        noisings: independent sanitized versions of the same r texts: their logarithms are added.
-
-    Returns:
-        Minus infinity where the numbers of words differ or there are no words.
+        inputs: words of candidates, n for ⊥, (c, size).
+        outputs: words of sanitized texts, (r, size).
     """
-    scores = np.full((len(candidates), len(noisings[0])), -np.inf)
-    sizes, lengths = candidates.sizes, noisings[0].sizes
-    order = np.argsort(lengths, kind="stable")
-    outputs = _distinct(noisings)
-    # Records of one size side by side: their outputs, numbered, position by position.
-    groups: dict[int, tuple[slice, list[Ids]]] = {}
-    for size in np.unique(lengths[lengths > 0]).tolist():
-        low, high = np.searchsorted(lengths[order], [size, size + 1]).tolist()
-        same_size = order[low:high]
-        codes = [_numbered(copy.of(same_size), outputs).reshape(-1, size).T for copy in noisings]
-        groups[size] = slice(low, high), codes
-    matching = np.isin(sizes, list(groups))
-    for c in np.flatnonzero(matching).tolist():
-        scores[c, groups[int(sizes[c])][0]] = 0.0
-    owners = np.repeat(np.arange(len(candidates)), sizes)
-    positions = np.arange(len(owners)) - candidates.starts[owners]
-    tokens = np.flatnonzero(matching[owners] & (candidates.ids >= 0))
-    for words, at, which in by_word(candidates.ids[tokens], _BLOCK):
-        rows = _rows(emissions, words, outputs)
-        same_size = tokens[at]
-        lists = which.tolist(), owners[same_size].tolist(), positions[same_size].tolist()
-        for word, c, index in zip(*lists, strict=True):
-            part, codes = groups[int(sizes[c])]
-            row = rows[word]
-            for copy in codes:
-                scores[c, part] += row[copy[index]]
-    return scores[:, np.argsort(order)]
+    distinct, rows = np.unique(inputs, return_inverse=True)
+    shown, columns = np.unique(outputs, return_inverse=True)
+    parts = (distinct[at] for at in blocks(len(distinct), _BLOCK))
+    logs = np.concatenate([emissions.log(ids, shown).astype(np.float32) for ids in parts])
+    rows, columns = rows.reshape(inputs.shape), columns.reshape(outputs.shape)
+    for at in range(inputs.shape[1]):
+        yield logs[rows[:, at]][:, columns[:, at]]
 
 
 def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:
@@ -126,26 +101,6 @@ def ranks(scores: Floats, truth: Ids, key: bytes) -> Ids:
     streams = randomness.streams_for(key, range(len(truth)), [1] * len(truth))
     drawn = streams.integers("ties", np.maximum(level, 1).astype(np.uint64))
     return np.asarray(1 + above + drawn.astype(np.int64))
-
-
-def _distinct(noisings: Sequence[Texts]) -> Ids:
-    """Return the outputs that occur, ascending."""
-    every = np.unique(np.concatenate([texts.ids for texts in noisings]))
-    return every[every >= 0]
-
-
-def _numbered(texts: Texts, outputs: Ids) -> Ids:
-    """Return the index of each output among the distinct ones; their number for a missing one."""
-    return np.where(texts.ids >= 0, np.searchsorted(outputs, texts.ids), len(outputs))
-
-
-def _rows(emissions: Emissions, words: Ids, outputs: Ids) -> Floats:
-    """Return ln P(u|w) with a last column for missing outputs, (b, q + 1)."""
-    logs = np.zeros((len(words), len(outputs) + 1))
-    real = words >= 0  # a missing word explains every output alike
-    if len(outputs):
-        logs[real, :-1] = emissions.log(words[real], outputs)
-    return logs
 
 
 # Number of words by which a sanitized text is linked to its original, from the vocabulary alone.
@@ -196,8 +151,8 @@ def linked_by_words(
     for first in range(0, longest, _CHUNK):
         size = min(_CHUNK, longest - first)
         subkey = randomness.derive_key(key, "words", first)
-        drawn = randomness.streams_for(subkey, range(candidates), [size] * candidates)
-        drawn_from = words[drawn.integers("word", len(words)).astype(np.int64)]
+        streams = randomness.streams_for(subkey, range(candidates), [size] * candidates)
+        drawn_from = words[streams.integers("word", len(words)).astype(np.int64)]
         subkey = randomness.derive_key(key, "outputs", first)
         outputs = np.empty(texts * size, dtype=np.int64)
         for at in range(0, texts, 64):
@@ -205,15 +160,9 @@ def linked_by_words(
             streams = randomness.streams_for(subkey, part, [size] * len(part))
             part_rows = slice(at * size, part.stop * size)
             outputs[part_rows] = emissions.sampler.sample(drawn_from[part_rows], streams)
-        distinct, inputs = np.unique(drawn_from, return_inverse=True)
-        shown, columns = np.unique(outputs, return_inverse=True)
-        parts = blocks(len(distinct), 256)
-        logs = np.concatenate(
-            [emissions.log(distinct[at], shown).astype(np.float32) for at in parts]
-        )
-        inputs, columns = inputs.reshape(candidates, size), columns.reshape(texts, size)
-        for at in range(size):
-            scores += logs[inputs[:, at]][:, columns[:, at]]
+        inputs, drawn = drawn_from.reshape(candidates, size), outputs.reshape(texts, size)
+        for at, logs in enumerate(by_position(emissions, inputs, drawn)):
+            scores += logs
             ties = randomness.derive_key(key, "ties", first + at)
             hits = int((ranks(scores, truth, ties) == 1).sum())
             yield Share(hits, texts)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
+from dpsan.outcomes.language import Gap, gap_kind
 from dpsan.outcomes.language.decoding import Tables, decode
-from dpsan.outcomes.language.symbols import Gap, gap_kind
 from dpsan.sanitize.result import Decoded
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded

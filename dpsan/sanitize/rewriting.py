@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.bundled import bundled_capitals
-from dpsan.outcomes.language.symbols import gap_kinds
+from dpsan.outcomes.language import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rules, number_rules
 from dpsan.sanitize.consistent import OneDraw

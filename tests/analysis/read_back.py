@@ -8,7 +8,7 @@ from recipe.kneser_ney import Counts, estimated, symbols_of_lines
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.embeddings.base import Embeddings
-from dpsan.outcomes.language.symbols import Gap
+from dpsan.outcomes.language import Gap
 
 
 def learn(lines, vocabulary, **kept):

@@ -12,11 +12,10 @@ import pytest
 from scipy import stats
 from support import need_extra
 
-from dpsan.analysis.compare import comparison as table
-from dpsan.analysis.compare.comparison import Request, compare
+from dpsan.analysis import compare as table
+from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.compare.measure import (
     Folds,
-    accuracy_over_seeds,
     measure,
     over_seeds,
     read_corpus,
@@ -30,7 +29,7 @@ from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy.randomness import seeded_key
@@ -103,9 +102,9 @@ def test_figures_of_krr_by_hand(texts):
     assert found["unchanged"].value == pytest.approx(np.mean(same))
     assert found["read_back"].value == pytest.approx(np.mean(read))
     assert found["cosine"].value == pytest.approx(np.mean(similar), abs=1e-6)
-    half = stats.t.ppf(0.975, 2) * np.std(same, ddof=1) / math.sqrt(3)
-    assert found["unchanged"].low == pytest.approx(np.mean(same) - half)
-    assert found["unchanged"].high == pytest.approx(np.mean(same) + half)
+    stayed = round(np.mean(same) * 3 * len(ids))
+    low, high = stats.binomtest(stayed, 3 * len(ids)).proportion_ci(0.95, "exact")
+    assert (found["unchanged"].low, found["unchanged"].high) == pytest.approx((low, high))
 
 
 def test_intervals_by_hand():
@@ -114,22 +113,14 @@ def test_intervals_by_hand():
     assert found == pytest.approx((0.5, 0.251586, 0.748414), abs=1e-6)
     assert over_seeds([0.0, 0.1, 0.2], (0.0, 1.0)).low == 0.0
     assert over_seeds([0.4], (0.0, 1.0)) == (0.4, None, None)
-    # All alike: the upper limit is that of no hit in 300 draws, 1 - .025^(1/300).
+    # The upper limit is that of no hit in 300 draws, 1 - .025^(1/300).
     none = share_over_seeds([Share(0, 100)] * 3)
     assert none == pytest.approx((0.0, 0.0, 1 - 0.025 ** (1 / 300)))
     assert share_over_seeds([Share(0, 0)]) is None
-    # Whose mean is not exactly the share of each: .1 + .1 + .1 is more than .3.
-    assert share_over_seeds([Share(10, 100)] * 3).high > 0.13
-
-
-def test_intervals_of_accuracies_are_those_of_so_few_records():
-    """Five seeds that agree by chance, nine or ten of ten, say little of other records."""
-    shares = [Share(9, 10), Share(10, 10)] * 2 + [Share(9, 10)]
-    found, seeds = accuracy_over_seeds(shares), share_over_seeds(shares)
+    # Five seeds that agree by chance, nine or ten of ten, say little of other records.
+    found = share_over_seeds([Share(9, 10), Share(10, 10)] * 2 + [Share(9, 10)])
     low, high = stats.binomtest(47, 50).proportion_ci(0.95, "exact")
-    assert found.low == pytest.approx(min(low, seeds.low))
-    assert found.high == pytest.approx(max(high, seeds.high))
-    assert found.low < seeds.low
+    assert found == pytest.approx((0.94, low, high))
 
 
 @pytest.mark.parametrize("form", ["--json", "--csv", "-q"])
@@ -163,7 +154,7 @@ def test_accuracies(texts, monkeypatch):
     assert all(same[name] == 1.0 for name in list(table.HEADINGS)[-3:])
     assert noise["sanitized_to_sanitized"] < 0.8
     assert noise["clean_to_sanitized"] < 0.8
-    monkeypatch.setattr("dpsan.analysis.compare.comparison.find_spec", lambda name: None)
+    monkeypatch.setattr("dpsan.analysis.evaluate.accuracy.find_spec", lambda name: None)
     with pytest.raises(ExtraMissingError, match=r"--labels needs an extra .*evaluate"):
         compared(draft("krr"), **given)
 

@@ -12,7 +12,7 @@ from read_back import Page
 from support import make_embeddings
 
 from dpsan.analysis.explain import Word, explain, figures_of, read, shown
-from dpsan.analysis.pages.sections import page as html_page
+from dpsan.analysis.pages import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
@@ -39,15 +39,14 @@ def near(store):
 
 
 def told(found, *texts):
-    return explain(found, read(found, [("here", text) for text in texts]))
+    return explain(found, read(found, texts))
 
 
 def test_law_by_hand(near):
-    """Z = 9 + 9 + 1 + 1 = 20, and all other words are among the 100 nearest."""
+    """Z = 9 + 9 + 1 + 1 = 20."""
     (red,) = told(near, "red")
     assert (red["exact"], red["draws"]) == (True, 0)
-    shares = [red["unchanged"], red["close"], red["distant"]]
-    assert shares == pytest.approx([9 / 20, 11 / 20, 0], abs=1e-6)
+    assert red["unchanged"] == pytest.approx(9 / 20, abs=1e-6)
     assert [output["word"] for output in red["outputs"]] == ["red", "pink", "blue", "navy"]
     values = [output["probability"] for output in red["outputs"]]
     assert values == pytest.approx([0.45, 0.45, 0.05, 0.05], abs=1e-6)
@@ -59,18 +58,17 @@ def test_law_by_hand(near):
 
 def test_unknown_words_are_one_input(near):
     for each in told(near, "zqvxkjq", "Maria", "⊥"):
-        assert [each[key] for key in ("input", "close", "distant")] == [None] * 3
-        assert (each["neighbors"], each["unchanged"]) == ([], 0)
+        assert (each["input"], each["neighbors"], each["unchanged"]) == (None, [], 0)
         assert [o["distance"] for o in each["outputs"]] == [None] * 4
         assert [o["probability"] for o in each["outputs"]] == pytest.approx([0.25] * 4)
 
 
 @pytest.mark.parametrize("text", ["red navy", "", "red.", "red-navy", "don't-know x", "red's"])
 def test_words_are_looked_up_as_rewrite_does(near, text):
-    (capital,) = read(near, [("here", "Navy")])
+    (capital,) = read(near, ["Navy"])
     assert capital.id == 3
-    with pytest.raises(UsageError, match=r"^line 7: not a single word") as caught:
-        read(near, [("line 7", text)])
+    with pytest.raises(UsageError, match=r"^word 2: not a single word") as caught:
+        read(near, ["red", text])
     assert "navy" not in str(caught.value)
 
 
@@ -84,14 +82,13 @@ def test_figures_of_draws_are_those_of_the_law(mechanism, store, embeddings):
     keys = embeddings.index_to_key
     drawn = figures_of(found.space, keys, 4, counts, 20_000, 60)
     exact = figures_of(found.space, keys, 4, law, 0, 60)
-    for name in ("unchanged", "close"):
-        low, high = drawn["intervals"][name]
-        assert low <= exact[name] <= high
+    low, high = drawn["intervals"]["unchanged"]
+    assert low <= exact["unchanged"] <= high
 
 
 def test_draws_are_repeatable(store, embeddings):
     found = sanitizer("laplace", store, embeddings, epsilon=4.0)
-    words = read(found, [("here", "word3")]) * 2
+    words = read(found, ["word3"]) * 2
 
     def values():
         both = explain(found, words, draws=300)
@@ -116,8 +113,6 @@ def test_every_mechanism_is_explained(name, store):
     found = sanitizer(name, store, embeddings, epsilon=epsilon, **values)
     words = [Word("word7", 7), Word("?", 40)]
     known, unknown = explain(found, words, draws=60, top=99)
-    shares = known["unchanged"] + known["close"] + known["distant"]
-    assert shares == pytest.approx(1, abs=1e-9)
     assert unknown["input"] is None
     for each in (known, unknown):
         values = [output["probability"] for output in each["outputs"]]
@@ -137,7 +132,7 @@ def test_rows_are_json(store):
     assert set(first["outputs"][0]) == {"word", "probability", "distance"}
     low, high = second["intervals"]["unchanged"]
     assert low <= second["unchanged"] <= high
-    assert (second["draws"], third["unknown"], third["close"]) == (200, True, None)
+    assert (second["draws"], third["unknown"]) == (200, True)
     assert first["embeddings"]["digest"] == "explain-line"
     assert set(first["versions"]) == {"dpsan", "numpy"}
 
@@ -146,7 +141,7 @@ def test_what_is_said(near):
     red, unknown = map(shown, told(near, "red", "zqvxkjq"))
     _, figures, outputs = red.parts
     assert figures.columns == ("figure", "knn-response (PROVED)")
-    assert [row[0] for row in figures.rows][3:6] == ["unchanged", "close", "distant"]
+    assert [row[0] for row in figures.rows][3:] == ["unchanged"]
     assert outputs.texts()[1] == ["pink", "1.00", "0.4500"]
     assert unknown.parts[2].columns == ("output", "probability")
     page = Page(html_page("dpsan explain", [red, unknown]))
@@ -168,22 +163,21 @@ def test_ascii_terminal(run):
     assert b"\\u65e5\\u672c\\u8a9e" in done.stdout
 
 
-def test_stdin_is_never_echoed_in_errors(run):
-    done = run("-", stdin=b"red\r\n\nblue\n\x1b[31mSECRET word\n")
+def test_words_are_never_echoed_in_errors(run, dpsan):
+    done = run("red", "\x1b[31mSECRET word")
     assert (done.returncode, done.stdout) == (2, b"")
-    told = b"dpsan: standard input:4: not a single word (give its words one by one)\n"
-    assert done.stderr == told
-    assert run("-", stdin=b"r\xad\n").returncode == 2  # a byte that is not UTF-8 is no word
-    endless = run("-", stdin=b"red\n" * (1 << 24) + b"red\n")
+    assert done.stderr == b"dpsan: word 2: not a single word (give its words one by one)\n"
+    good = run("red", "re\u00add", "blue", "--json")
+    assert [each["word"] for each in orjson.loads(good.stdout)] == ["red", "re\u00add", "blue"]
+    rules = ("explain", "--only", "names", "-")
+    assert dpsan(*rules, stdin=b"r\xad\n").stderr == b"dpsan: standard input:1: not UTF-8\n"
+    endless = dpsan(*rules, stdin=b"red\n" * (1 << 24) + b"red\n")
     assert (endless.returncode, endless.stdout) == (2, b"")
     assert endless.stderr == b"dpsan: standard input: longer than 67108864 bytes\n"
-    good = run("-", "blue", "--json", stdin="red\r\n\n black \nre\u00add\n".encode())
-    words = [each["word"] for each in orjson.loads(good.stdout)]
-    assert words == ["red", "black", "re\u00add", "blue"]
 
 
 def test_terminal_shows_no_control_characters(run):
-    text = run("-", stdin="re\u00add\nfoo\u200dbar\n".encode()).stdout.decode()
+    text = run("re\u00add", "foo\u200dbar").stdout.decode()
     assert "re\\xadd, read as red" in text
     assert "foo\\u200dbar: not in the vocabulary" in text
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200d]", text)

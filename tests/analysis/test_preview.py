@@ -11,7 +11,7 @@ import readability
 from read_back import Page
 from support import cases, make_embeddings
 
-from dpsan.analysis.pages.sections import odds, page, plain_meaning
+from dpsan.analysis.pages import odds, page, plain_meaning
 from dpsan.analysis.preview import Level, Preview
 from dpsan.analysis.preview import shown as said
 from dpsan.errors import UsageError

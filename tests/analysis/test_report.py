@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from read_back import Page
 from support import ROOT, cases
 
-from dpsan.analysis.pages.sections import Prose, Section, Shown, page
+from dpsan.analysis.pages import Prose, Section, Shown, page
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown as said
 from dpsan.analysis.report.page import signing
@@ -38,7 +38,7 @@ def audits(dpsan, tmp_path_factory):
 
 
 def test_sums(audits):
-    first = read_audit(audits / "1.jsonl").as_json()
+    first = read_audit(audits / "1.jsonl")
     told: dict = {"mechanism": "laplace", "status": "PROVED", "arithmetic": "up to rounding"}
     told |= {"words": 1505, "drawn": 1503, "unknown": 2, "records_with_words": 504}
     told |= {"epsilon_sum": 3010, "epsilon_per_record": {"p5": 6, "p50": 6, "p95": 6, "max": 6}}
@@ -46,10 +46,10 @@ def test_sums(audits):
     assert [each["records"] for each in first["files"]] == [503, 2]
     assert first["files"][1]["invalid"] == 1
     assert all(len(each["output_sha256"]) == 64 for each in first["files"])
-    second = read_audit(audits / "2.jsonl").as_json()
+    second = read_audit(audits / "2.jsonl")
     assert second["complete"]
     assert (second["words"], second["draws"], second["masked"]) == (4, 0, 4)
-    third = read_audit(audits / "3.jsonl").as_json()
+    third = read_audit(audits / "3.jsonl")
     assert (third["records_with_words"], third["epsilon_per_record"]["max"]) == (2, 6)
 
 
@@ -143,7 +143,7 @@ def test_the_report_and_the_audit_name_one_loss_of_the_largest_record(dpsan, tmp
     run = ["-q", "--only", "sensitive", "--numbers", "value", "-e", "8", "--consistent", unit]
     assert dpsan("rewrite", *run, "-a", "a.jsonl", "a.txt", cwd=tmp_path).returncode == 0
     told = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[-1])
-    report = read_audit(tmp_path / "a.jsonl").as_json()
+    report = read_audit(tmp_path / "a.jsonl")
     assert told["epsilon_ldp_largest_record"] == most
     assert report["largest_record"]["epsilon_ldp"] == report["epsilon_per_record"]["max"] == most
 
@@ -161,7 +161,7 @@ def test_page_is_self_contained_and_without_words(audits):
     assert Page(out).tags.count("dl") == 2 * 3
     assert "prefers-color-scheme:dark" in out
     assert "a&lt;b&gt;.txt" in out
-    for text in (out, json.dumps([read_audit(audits / "2.jsonl").as_json()])):
+    for text in (out, json.dumps([read_audit(audits / "2.jsonl")])):
         assert SECRET not in text
         assert not re.search(r"\b(here|there)\b", text)
 
@@ -204,7 +204,7 @@ def test_any_damage_is_one_error(audits, data, at):
 def test_unfinished_run(audits, tmp_path):
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(b"".join(lines(audits)[:100]))
-    told = read_audit(cut).as_json()
+    told = read_audit(cut)
     assert not told["complete"]
     assert told["files"][0]["finished"] is False
     assert told["words"] == 99

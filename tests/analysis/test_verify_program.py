@@ -19,7 +19,7 @@ from dpsan import Sanitizer
 from dpsan.analysis.verify.independence import independence
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.intervals import log_tail_of_cells, log_tail_of_share, share_at_most
+from dpsan.outcomes.intervals import clopper_pearson, log_tail_of_cells, log_tail_of_share
 from dpsan.privacy import randomness
 from dpsan.privacy.randomness import streams_for
 from dpsan.run import stream
@@ -218,7 +218,7 @@ def test_tail_bounds_are_never_too_small():
         for bound in np.unique(bounds):
             assert exact[bounds <= bound].sum() <= math.exp(bound) * (1 + 1e-9)
         for error in (1e-2, 1e-6):
-            high = np.array([share_at_most(hit, 40, math.log(error)) for hit in hits.tolist()])
+            high = np.array([clopper_pearson(hit, 40, error)[1] for hit in hits.tolist()])
             assert exact[high < each].sum() <= error
     assert log_tail_of_cells(np.array([[1, 5]]), np.array([[0.0, 1.0]]))[0] == -math.inf
 

@@ -122,9 +122,6 @@ def test_version_and_no_arguments(dpsan):
 @cases(
     "line offered",
     ("dpsan rewr", ["rewrite"]),
-    ("dpsan rewrite -m tldp-paper-g", ["tldp-paper-g", "tldp-paper-g-weighted"]),
-    ("dpsan mechanisms uni", ["uniform"]),
-    ("dpsan rewrite --case v", ["vocabulary"]),
     ("dpsan rewrite --mechan", ["--mechanism"]),
     ("dpsan rewrite -m nothing", []),
 )

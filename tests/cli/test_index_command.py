@@ -3,7 +3,7 @@ import json
 import pytest
 from support import needs_gensim
 
-from dpsan.analysis.pages.sections import named
+from dpsan.analysis.pages import named
 
 VECTORS = "".join(f"word{i} {i % 7 + 1} {i % 11} {i * 0.1:.1f}\n" for i in range(50))
 

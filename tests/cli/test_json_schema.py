@@ -38,8 +38,8 @@ SAMPLES = {
     "explain": [f"-e 3 maria zzzq --unknown {V}", f"-e 3 -m laplace maria {V}"],
     "explain --only": ["--only people 'Maria met John in Paris.'"],
     "evaluate": [
-        f"-e 3 {V} --max-records 200 a.txt s.txt",
-        f"--audit audit.jsonl {V} --max-records 200 a.txt s.txt",
+        f"-e 3 {V} c.txt d.txt",
+        f"--audit audit.jsonl {V} c.txt d.txt",
         f"{V} -k text a.tsv a.tsv --labels label",
         f"-e 3 {V} -k text a.tsv a.tsv --spans spans.jsonl",
     ],
@@ -69,6 +69,9 @@ def make_files(folder, run):
     for name in ("s", "t"):
         more = "-a audit.jsonl" if name == "s" else ""
         run("rewrite", f"-q -e 3 {V} a.txt -o {name}.txt {more}")
+    for source, name in (("a", "c"), ("s", "d")):
+        lines = (folder / f"{source}.txt").read_text().splitlines(keepends=True)
+        (folder / f"{name}.txt").write_text("".join(lines[:200]))
     spans = [{"start": 0, "end": len(text.split()[0]), "type": "NAME"} for text in texts[:40]]
     lines = [json.dumps({"spans": [each]}) + "\n" for each in spans]
     (folder / "spans.jsonl").write_text("".join(lines))

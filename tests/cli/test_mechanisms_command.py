@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dpsan.cli.mechanisms import Mechanisms
+from dpsan.cli.decide import Mechanisms
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.registry import list_mechanisms
 

@@ -12,7 +12,7 @@ from line_laws import counts, losses, off
 from support import ROOT, at_first_epsilon, cases, fits, make_embeddings, streams
 
 from dpsan import Sanitizer, list_mechanisms, register
-from dpsan.analysis.compare.comparison import Request, compare
+from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import UnprovedError, UsageError

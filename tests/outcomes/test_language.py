@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from recipe.kneser_ney import Counts, estimated, symbols_of_lines, to_bytes
 
 from dpsan.errors import EmbeddingError
-from dpsan.outcomes.language import decoding
+from dpsan.outcomes.language import KINDS, Gap, decoding, gap_kind, gap_kinds
 from dpsan.outcomes.language.decoding import Coherence, Tables, decode
 from dpsan.outcomes.language.lattice import (
     LONGEST,
@@ -24,7 +24,6 @@ from dpsan.outcomes.language.lattice import (
     unit_ends,
 )
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.symbols import KINDS, Gap, gap_kind, gap_kinds
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS
 

@@ -4,12 +4,13 @@
 import itertools
 import math
 
+import linkage
 import numpy as np
 import pytest
+from linkage import ordered
 from support import make_embeddings, streams
 
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes import text_likelihood
 from dpsan.outcomes.distributions import draw
 from dpsan.outcomes.emissions import Emissions, Likeliest
 from dpsan.outcomes.intervals import EProcess
@@ -18,7 +19,6 @@ from dpsan.outcomes.text_likelihood import (
     Texts,
     half_linked,
     linked_by_words,
-    ordered,
     ranks,
 )
 from dpsan.privacy import randomness
@@ -57,7 +57,7 @@ def check(scores, expected):
 
 @pytest.mark.parametrize("block", [1, 256])
 def test_in_order_it_is_the_product_over_words(emissions, monkeypatch, block):
-    monkeypatch.setattr(text_likelihood, "_BLOCK", block)
+    monkeypatch.setattr(linkage, "_BLOCK", block)
     known = law(emissions)
 
     def expected(words, versions):

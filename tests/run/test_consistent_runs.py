@@ -84,7 +84,7 @@ def rewritten(sanitizer, plan, paths, out, *, seed="s", workers=None, **more):
     with AuditWriter(audit, sanitizer, replace(plan, force=True)) as writer:
         given = (sanitizer, plan, run_key(seed), paths, out)
         result = Run(*given, True, workers=workers, audit=writer, **more).execute()
-    told = read_audit(audit).as_json()
+    told = read_audit(audit)
     assert not result.failed
     assert told["draws"] == result.totals.draws
     assert told["epsilon_sum"] == result.totals.epsilon_sum

@@ -2,7 +2,6 @@
 
 import itertools
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
@@ -93,8 +92,7 @@ MORE |= {"report": "--force", "estimate": "-q --top 5 --force", "restore": "-q -
 
 def path_parameters():
     for command in COMMANDS:
-        kind = getattr(import_module(f"dpsan.cli.{command}"), command.capitalize())
-        for name, hint in get_type_hints(kind).items():
+        for name, hint in get_type_hints(COMMANDS.kind(command)).items():
             if "Path" in str(hint):
                 yield command, name
 

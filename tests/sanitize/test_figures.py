@@ -217,7 +217,7 @@ def test_what_is_said_does_not_depend_on_how_many_words_are_public(tmp_path):
         path, totals = written(tmp_path, text)
         statement = Statement(totals, "optimal-response", 0.1)
         told.append([statement.lines(), statement.lines(verbose=True)])
-        found = read_audit(path).as_json()
+        found = read_audit(path)
         for each, name in product((found, *found["files"]), ("output_sha256", "created")):
             each.pop(name, None)
         reports.append(found)
@@ -252,7 +252,7 @@ def test_audit(tmp_path):
     assert last["epsilon_ldp_sum"] == pytest.approx(6.0)
     assert last["epsilon_ldp_largest_record"] == pytest.approx(9.0)
     # A report may be shown: it counts all draws.
-    told = read_audit(path).as_json()
+    told = read_audit(path)
     assert (told["public_words"], told["epsilon_sum"]) == (3, 15.0)
     assert "3 public words" in told["not_protected"][0]
     assert read_run(path).header["public"] == rows[0]["public"]
@@ -334,7 +334,7 @@ def test_with_one_draw_for_equal_words(tmp_path, unit, draws, public):
     (last,) = [row for _, row in read_rows(path) if row["type"] == "totals"]
     assert (last["draws"], last["public"]) == (draws, public)
     assert last["epsilon_sum"] == pytest.approx(3.0 * (draws - public))
-    report = read_audit(path).as_json()
+    report = read_audit(path)
     assert report["epsilon_sum"] == pytest.approx(3.0 * draws)
     assert (
         "high-low"

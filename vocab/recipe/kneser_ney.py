@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import blocks_of_all
 from dpsan.outcomes.distributions import Progress
+from dpsan.outcomes.language import KINDS, Gap, gap_kinds, symbols_of
 from dpsan.outcomes.language.ngrams import FORMAT, STEP, WEIGHT, Ngrams
-from dpsan.outcomes.language.symbols import KINDS, Gap, gap_kinds, symbols_of
 from dpsan.space.arrays import Floats, Ids
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS

@@ -16,7 +16,7 @@ from common.values import dimensions
 from dpsan.embeddings.base import Embeddings
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from common.outcomes import close_words
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import close_words, cosines, draw
+from dpsan.outcomes.distributions import cosines, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids, unit_rows

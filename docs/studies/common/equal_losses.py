@@ -9,8 +9,7 @@ from typing import Final
 from common.sweeps import label
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate import epsilon_for_loss
-from dpsan.outcomes.calibrate.target import Draft, Target
+from dpsan.outcomes.calibrate import Draft, Target, epsilon_for_loss
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace
 

@@ -24,7 +24,7 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import Progress, cosines, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness

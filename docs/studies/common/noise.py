@@ -23,8 +23,7 @@ from common.values import dimensions, positive
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.calibrate import calibrate
-from dpsan.outcomes.calibrate.target import Draft, Target
+from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped
 from dpsan.space.metric_space import MetricSpace

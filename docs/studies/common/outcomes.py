@@ -20,14 +20,36 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, close_words, distributions
-from dpsan.space.arrays import Ids, unit_rows
+from dpsan.outcomes.distributions import Progress, distributions
+from dpsan.space.arrays import Ids, blocks, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 THREADS: Final = min(4, os.cpu_count() or 1)
 """Distributions that are computed side by side."""
 _CELLS: Final = 2e6
 """Probabilities of a block of words."""
+CLOSE: Final = 100
+"""Ranks 1 ... 100 from the true word are close ([Curse] §2)."""
+_BATCH: Final = 1024
+
+
+def close_words(space: MetricSpace, ids: Ids) -> NDArray[np.int32]:
+    """Return the words of rank 1 ... 100 from each word, (m, 100), or all others if fewer.
+
+    The table is cached with the space where ``ids`` are at least half of the vocabulary.
+    """
+    width = min(CLOSE, space.n - 1)
+
+    def search(wanted: Ids) -> NDArray[np.int32]:
+        out = np.empty((len(wanted), width), dtype=np.int32)
+        for part in blocks(len(wanted), _BATCH):
+            out[part] = space.neighbors(wanted[part], width + 1)[:, 1:]
+        return out
+
+    if 2 * len(ids) < space.n or not space.eager(space.n):
+        return search(ids)
+    table = space.table(f"close-{width}", lambda: {"words": search(np.arange(space.n))})
+    return np.asarray(table["words"][ids])
 
 
 def unit_label(kind: type[Mechanism]) -> str:

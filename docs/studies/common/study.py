@@ -11,7 +11,7 @@ from common.panels import Panel
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.mechanisms.registry import space_for
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace
 

@@ -15,8 +15,7 @@ from common.study import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.calibrate import Outputs
-from dpsan.outcomes.calibrate.target import Draft, per_nat
+from dpsan.outcomes.calibrate import Draft, Outputs, per_nat
 from dpsan.outcomes.distributions import Progress, has_distribution
 from dpsan.space.metric_space import MetricSpace
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpsan.errors import UsageError, check_name, unknown_name
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.calibrate.target import Draft
+from dpsan.outcomes.calibrate import Draft
 
 
 def positive(text: object, what: str) -> float:

@@ -1,4 +1,4 @@
-"""Figures of one mechanism on a corpus, as means over seeds with 95 % intervals."""
+"""Figures of one mechanism on a corpus, over all seeds, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, cosines, words_at
 from dpsan.outcomes.emissions import Emissions
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.text_likelihood import Texts, ordered, ranks, sanitized
+from dpsan.outcomes.text_likelihood import Texts, by_position, ranks, sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
@@ -128,19 +128,9 @@ class Figure(NamedTuple):
 
 
 def share_over_seeds(shares: Sequence[Share]) -> Figure | None:
-    """Return the mean of shares, one a seed; None where one of them is of nothing.
-
-    Where all seeds have the same share, which happens at 0 and 1, the interval is Clopper-Pearson's
-    for all of them together.
-    """
-    values = [share.value for share in shares if share.value is not None]
-    if len(values) < len(shares):
-        return None
-    figure = over_seeds(values, (0.0, 1.0))
-    if len(set(values)) > 1 or len(shares) < 2:
-        return figure
+    """Return the share of all seeds together, whose draws are independent; None of nothing."""
     whole = Share(sum(share.hits for share in shares), sum(share.total for share in shares))
-    return Figure(figure.value, *whole.interval)
+    return None if whole.value is None else Figure(whole.value, *whole.interval)
 
 
 def over_seeds(values: Sequence[float], bounds: tuple[float, float]) -> Figure:
@@ -203,31 +193,19 @@ def _linked(emissions: Emissions, corpus: Corpus, outputs: Sequence[Ids]) -> Fig
     candidates = np.flatnonzero(beginnings.sizes)[:CANDIDATES]
     if len(candidates) < 2:
         return None
-    truth, drawn = [], []
+    inputs, shares = beginnings.of(candidates).ids.reshape(-1, LINKED), []
     for seed, ids in enumerate(outputs):
         chosen = corpus.of_seed(seed)
         starts = np.append(0, np.cumsum(corpus.words.sizes[chosen]))
         targets = np.flatnonzero(np.isin(chosen, candidates))
-        truth.append(np.searchsorted(candidates, chosen[targets]))
-        drawn.append(Texts(ids, starts).of(targets).beginnings(LINKED).ids)
-    every = np.concatenate(drawn)
-    noised = Texts(every, np.arange(0, len(every) + 1, LINKED))
-    scores = ordered(emissions, beginnings.of(candidates), [noised])
-    key = randomness.seeded_key("dpsan compare ties")
-    hits = ranks(scores, np.concatenate(truth), key) == 1
-    ends = np.cumsum([len(part) for part in truth])[:-1]
-    return share_over_seeds([*map(Share.of, np.split(hits, ends))])
-
-
-def accuracy_over_seeds(shares: Sequence[Share]) -> Figure | None:
-    """Return the mean over seeds; its interval is that of so few test records at the least."""
-    figure = share_over_seeds(shares)
-    if figure is None or figure.low is None or figure.high is None:
-        return figure
-    low, high = Share(
-        sum(share.hits for share in shares), sum(share.total for share in shares)
-    ).interval
-    return Figure(figure.value, min(figure.low, low), max(figure.high, high))
+        drawn = Texts(ids, starts).of(targets).beginnings(LINKED).ids.reshape(-1, LINKED)
+        scores = np.zeros((len(inputs), len(drawn)))
+        for logs in by_position(emissions, inputs, drawn):
+            scores += logs
+        truth = np.searchsorted(candidates, chosen[targets])
+        key = randomness.seeded_key(f"dpsan compare ties {seed}")
+        shares.append(Share.of(ranks(scores, truth, key) == 1))
+    return share_over_seeds(shares)
 
 
 class Folds:
@@ -250,8 +228,8 @@ class Folds:
 
     def baseline(self) -> dict[str, Figure | None]:
         """Return the accuracy on original texts, and that of the most frequent label."""
-        clean = accuracy_over_seeds([result.pairs["clean", "clean"] for result in self._clean])
-        common = accuracy_over_seeds([result.majority for result in self._clean])
+        clean = share_over_seeds([result.pairs["clean", "clean"] for result in self._clean])
+        common = share_over_seeds([result.majority for result in self._clean])
         return dict(zip(BASELINE, (clean, common), strict=True))
 
     def judged(self, outputs: Sequence[Ids]) -> dict[str, Figure | None]:
@@ -261,6 +239,6 @@ class Folds:
         )
         judged = [self._judged(texts, seed) for seed, texts in enumerate(strings)]
         return {
-            name: accuracy_over_seeds([result.pairs[versions] for result in judged])
+            name: share_over_seeds([result.pairs[versions] for result in judged])
             for name, versions in ACCURACIES.items()
         }

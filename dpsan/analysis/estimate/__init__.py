@@ -19,7 +19,7 @@ import numpy as np
 from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages.sections import Bar, Part, Prose, Section, Shown
+from dpsan.analysis.pages import Bar, Part, Prose, Section, Shown
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import InputError, printable, refuse

@@ -7,8 +7,7 @@ command lines.  Results hold figures only: no word of a text, no label, no file'
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,9 @@ from dpsan.analysis.evaluate.attack import (
 )
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
-from dpsan.analysis.pages.sections import Cell, Section, Shown, by_name, written
+from dpsan.analysis.pages import Cell, Section, Shown, by_name, written
 from dpsan.embeddings.base import Embeddings
-from dpsan.errors import ExtraMissingError, InputError
+from dpsan.errors import InputError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.outcomes.distributions import check_outputs, cosines
 from dpsan.outcomes.intervals import CONFIDENCE, Share
@@ -110,16 +109,6 @@ class Evaluation:
         return {**about, **by_name(self)}
 
 
-def check(question: Question) -> None:
-    """Complain about what would fail late, before the long work.
-
-    Raises:
-        ExtraMissingError: a library is not installed.
-    """
-    if question.labels is not None and find_spec("sklearn") is None:
-        raise ExtraMissingError("--labels", "evaluate")
-
-
 def evaluate(
     question: Question,
     embeddings: Embeddings,
@@ -151,7 +140,7 @@ def evaluate(
         check_outputs(question.mechanism.prepare(space), np.bincount(shown, minlength=space.n))
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        table = locate(question.spans, pairs, whole=inputs.max_records is None)
+        table = locate(question.spans, pairs)
     judged = None
     if question.labels is not None:
         judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
@@ -168,6 +157,9 @@ def evaluate(
                 attack.attack: hidden_persons(table, attack.right) for attack in made
             }
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
+    both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
+    similar = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
+    mean = float(similar.mean()) if len(similar) else None
     return Evaluation(
         question=question,
         embeddings={"source": Path(embeddings.source).name, "digest": embeddings.digest, **shape},
@@ -176,7 +168,7 @@ def evaluate(
         unaligned=pairs.unaligned,
         words=len(pairs.same),
         unchanged=made[0].success,  # reading the output as it stands
-        cosine=_mean_cosine(pairs, space),
+        cosine={"mean": mean, "words": len(similar)},
         attacks=made,
         impossible_outputs=impossible,
         spans=spans,
@@ -185,25 +177,14 @@ def evaluate(
     )
 
 
-def _mean_cosine(pairs: Pairs, space: MetricSpace) -> dict[str, float | None]:
-    both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
-    similarities = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
-    return {
-        "mean": float(similarities.mean()) if len(similarities) else None,
-        "words": len(similarities),
-    }
-
-
 def _labelled(question: Question, column: str) -> Labelled:
     """Return the texts of two files with labels; of each one the first copy."""
-    inputs, copies = question.inputs, question.copies
-    most = None if inputs.max_records is None else copies * inputs.max_records
-    original, sanitized = question.original, question.sanitized
+    inputs, original, sanitized = question.inputs, question.original, question.sanitized
     clean, other = (
-        [" ".join(record.texts) for record in records(path, replace(inputs, max_records=many))]
-        for path, many in ((original, inputs.max_records), (sanitized, most))
+        [" ".join(record.texts) for record in records(path, inputs)]
+        for path in (original, sanitized)
     )
-    labels, other = read_labels(original, column, inputs), other[::copies]
+    labels, other = read_labels(original, column, inputs), other[:: question.copies]
     if not len(clean) == len(other) == len(labels):
         what = f"{len(other)} records where {original} has {len(clean)}, with {len(labels)} labels"
         raise InputError(sanitized, what, "in order")

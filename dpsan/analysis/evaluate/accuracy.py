@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs
-from dpsan.analysis.pages.sections import by_name
-from dpsan.errors import UsageError, refuse
+from dpsan.analysis.pages import by_name
+from dpsan.errors import ExtraMissingError, UsageError, refuse
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
 from dpsan.outcomes.intervals import Share
@@ -77,12 +77,18 @@ def read_labels(path: Path, column: str, inputs: Inputs, option: str = "--labels
         formats = formats_with("needs_fields")
         raise UsageError(f"{option} is for {formats}", "see --format and --field")
     with open_decompressed(path, steady=True) as source:
-        labels = [*islice(kind.labels(source, column, inputs.options), inputs.max_records)]
+        labels = [*kind.labels(source, column, inputs.options)]
     different = len(set(labels))
     many = option == "--labels" and different > max(2, len(labels) / 2)
     what = f"--labels: {different:,} different labels of {len(labels):,} records"
     refuse(many, what, "a field of few values, such as topics")
     return labels
+
+
+def check_extra(labels: str | None) -> None:
+    """Raise ExtraMissingError if labels are given, and scikit-learn is not installed."""
+    if labels is not None and find_spec("sklearn") is None:
+        raise ExtraMissingError("--labels", "evaluate")
 
 
 def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:

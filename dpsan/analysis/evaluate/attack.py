@@ -16,11 +16,11 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordClass
 from dpsan.formats.span_file import SpanFile
 from dpsan.mechanisms.base import Mechanism
-from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
+from dpsan.outcomes.emissions import Emissions, Observations
 from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.language import Gap
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.symbols import Gap
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
 
 _MOST: Final = 20
@@ -90,8 +90,12 @@ def attacks(
         made.append(_stronger(pairs, vocabulary, "context", "whole line", read))
         read = reader.informed(pairs.inputs)
         made.append(_stronger(pairs, vocabulary, "informed", "other words known", read))
-    impossible = _impossible(observed, likeliest[0], next(iter(priors.values())))
-    return tuple(made), impossible
+    if len(observed.outputs) > _MOST:  # as unlikely as that by themselves
+        return tuple(made), 0
+    best_scores, first = likeliest[0].scores[:, 0], likeliest[0].inputs[:, 0]
+    likelihood = best_scores - next(iter(priors.values()))[first]
+    impossible = likelihood[observed.of[observed.of >= 0]] < _IMPOSSIBLE
+    return tuple(made), int(impossible.sum())
 
 
 def _stronger(pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Guesses) -> Attack:
@@ -110,13 +114,6 @@ def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: Ids) -> NDArray[np.boo
     right &= vocabulary.fold[guesses] == vocabulary.fold[np.minimum(pairs.inputs, vocabulary.n)]
     # What is no word of the vocabulary was passed through, and is read as it stands.
     return np.where(pairs.outputs == OTHER, pairs.same, right)
-
-
-def _impossible(observed: Observations, candidates: Likeliest, log_prior: Floats) -> int:
-    likelihood = candidates.scores[:, 0] - log_prior[candidates.inputs[:, 0]]
-    if len(observed.outputs) > _MOST:  # as small as that by themselves
-        return 0
-    return int((likelihood[observed.of[observed.of >= 0]] < _IMPOSSIBLE).sum())
 
 
 def _attack(pairs: Pairs, key: str, name: str, right: NDArray[np.bool_]) -> Attack:
@@ -154,13 +151,12 @@ class SpanTable:
         return np.asarray(sums[self.after] - sums[self.first])
 
 
-def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
+def locate(path: Path, pairs: Pairs) -> SpanTable:
     """Find the words that each span of a file covers: those that overlap it.
 
     Args:
         path: see :mod:`dpsan.formats.span_file`.
         pairs: the records.
-        whole: whether they are all records of the input, so that the file has no spans of others.
 
     Raises:
         InputError: it cannot be read, or its spans are not those of these records.
@@ -181,8 +177,7 @@ def locate(path: Path, pairs: Pairs, *, whole: bool = True) -> SpanTable:
                     who = number, span.subject
                     person = numbers.setdefault(who, len(numbers)) if who[1] else -1
                     rows.append((span.kind, a + low, a + high, person))
-        if whole:
-            file.end()
+        file.end()
     first, after, persons = np.array([row[1:] for row in rows], np.int64).reshape(-1, 3).T
     return SpanTable([kind for kind, *_ in rows], first, after, persons, left_out)
 
@@ -195,13 +190,15 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     """
     hits = table.hits(right)
     full = hits == table.after - table.first
-    partly = (hits > 0) & ~full
+    parts = {"fully": full, "partly": (hits > 0) & ~full, "none": hits == 0}
     kinds = np.array(table.kinds, dtype=object)
-    out = {"all": _recovery(full, partly)}
-    for kind in sorted(set(table.kinds) - {""}):
-        of = kinds == kind
-        out[kind] = _recovery(full[of], partly[of])
-    return out
+    every = {
+        "all": np.ones(len(kinds), np.bool_),
+        **{kind: kinds == kind for kind in sorted({*kinds} - {""})},
+    }
+    return {
+        kind: {part: Share.of(hit[of]) for part, hit in parts.items()} for kind, of in every.items()
+    }
 
 
 def hidden_persons(table: SpanTable, right: NDArray[np.bool_]) -> Share:
@@ -212,8 +209,3 @@ def hidden_persons(table: SpanTable, right: NDArray[np.bool_]) -> Share:
     """
     named = table.persons >= 0
     return Share.of(np.bincount(table.persons[named], table.hits(right)[named]) == 0)
-
-
-def _recovery(full: NDArray[np.bool_], partly: NDArray[np.bool_]) -> Recovery:
-    hits = {"fully": full, "partly": partly, "none": ~(full | partly)}
-    return {part: Share.of(hit) for part, hit in hits.items()}

@@ -12,17 +12,18 @@ for every tau in :data:`TAUS`; and with and without what the other words of a un
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
 
 from dpsan.outcomes.emissions import Emissions, Likeliest, Observations
+from dpsan.outcomes.language import Gap
 from dpsan.outcomes.language.decoding import Coherence
 from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams
-from dpsan.outcomes.language.symbols import Gap
 from dpsan.space.arrays import Floats32, Ids, unit_rows
 
 BEST: Final = 50
@@ -44,11 +45,6 @@ _LOW: Final = np.float32(-1e30)
 
 Guesses = Mapping[tuple[float, float], Ids]
 """Guesses for m words by each power and weight of coherence."""
-
-
-def _none(m: int) -> Guesses:
-    """Return no guess for any of m words."""
-    return {(tau, near): np.full(m, -1, dtype=np.int64) for near in _NEAR for tau in TAUS}
 
 
 @dataclass
@@ -76,20 +72,7 @@ class Reader:
         """Return the guesses for m words; -1 for none."""
         outputs = self.seen.of
         likely = np.where(outputs >= 0, self.candidates.inputs[:, 0][outputs], self.model.n)
-        out = _none(len(outputs))
-        for part, kinds, line in self._lines(likely):
-            considered = self._considered(outputs[part], line, BESIDE)
-            for weight, read in self._coherent(considered, likely[part], kinds):
-                every = posteriors(read, kinds, self.model, TAUS, _SECOND)
-                for tau, q in zip(TAUS, every, strict=True):
-                    out[tau, weight][part] = self._guess(read, q)
-        return out
-
-    def _lines(self, words: Ids) -> Iterator[tuple[slice, Ids, _Line]]:
-        """Yield parts of all words, the kinds of their gaps, and both together as a line."""
-        for part in parts(unit_ends(self.kinds), _WORDS):
-            kinds = self.kinds[part.start : part.stop + 1]
-            yield part, kinds, _Line(words[part], kinds, self.model.n)
+        return self._read(likely, BESIDE, informed=False)
 
     def informed(self, inputs: Ids) -> Guesses:
         """Return the guesses of an attacker who knows all other words of the text.
@@ -100,15 +83,34 @@ class Reader:
         Args:
             inputs: the true words, (m,).
         """
-        out = _none(len(inputs))
-        for part, kinds, line in self._lines(inputs):
-            considered = self._considered(self.seen.of[part], line, KNOWN)
-            beside = line.logs(considered.states, self.model)
-            for weight, read in self._coherent(considered, inputs[part], kinds):
-                for tau in TAUS:
-                    likely = read.scores + np.float32(tau) * beside
-                    out[tau, weight][part] = self._guess(read, likely)
-        return out
+        return self._read(inputs, KNOWN, informed=True)
+
+    def _read(self, words: Ids, beside: int, *, informed: bool) -> Guesses:
+        """Return the guesses for m words, which stand beside each other or are likely there.
+
+        Args:
+            beside: how many inputs of public text are considered for each side.
+            informed: the words beside are known.
+        """
+        guesses = np.full((len(TAUS), len(_NEAR), len(words)), -1, dtype=np.int64)
+        for part in parts(unit_ends(self.kinds), _WORDS):
+            kinds = self.kinds[part.start : part.stop + 1]
+            line = _Line(words[part], kinds, self.model.n)
+            considered = self._considered(self.seen.of[part], line, beside)
+            states, contexts = considered.states, self._coherence.contexts(words[part], kinds)
+            coherence = self._coherence.logs(states, contexts)
+            known = line.logs(states, self.model) if informed else np.zeros(0, np.float32)
+            for at, weight in enumerate(_NEAR):
+                scores = considered.scores + np.float32(weight) * coherence
+                if informed:
+                    every = [scores + np.float32(tau) * known for tau in TAUS]
+                else:
+                    read = Candidates(states, scores)
+                    every = posteriors(read, kinds, self.model, TAUS, _SECOND)
+                for number, q in enumerate(every):
+                    guesses[number, at, part] = self._guess(states, q)
+        pairs = product(enumerate(TAUS), enumerate(_NEAR))
+        return {(tau, weight): guesses[i, j] for (i, tau), (j, weight) in pairs}
 
     def _considered(self, outputs: Ids, line: _Line, beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
@@ -130,14 +132,6 @@ class Reader:
         states.sort(axis=1)
         return Candidates(states, self._emitted(states, outputs))
 
-    def _coherent(
-        self, considered: Candidates, words: Ids, kinds: Ids
-    ) -> Iterator[tuple[float, Candidates]]:
-        """Yield each weight of coherence, and the inputs whose scores count it."""
-        near = self._coherence.logs(considered.states, self._coherence.contexts(words, kinds))
-        for weight in _NEAR:
-            yield weight, considered._replace(scores=considered.scores + np.float32(weight) * near)
-
     def _emitted(self, states: Ids, outputs: Ids) -> Floats32:
         """Ln P(what is seen|state), (m, s)."""
         out = np.full(states.shape, _LOW)
@@ -153,12 +147,12 @@ class Reader:
         out[real & (repeated < 0)] = 0.0
         return out
 
-    def _guess(self, considered: Candidates, likely: Floats32) -> Ids:
+    def _guess(self, states: Ids, likely: Floats32) -> Ids:
         """Return the likeliest word of the vocabulary, -1 where none is considered, (m,)."""
-        words = (considered.states >= 0) & (considered.states < self.model.n)
+        words = (states >= 0) & (states < self.model.n)
         best = np.where(words, likely, _LOW).argmax(axis=1)
         rows = np.arange(len(best))
-        return np.where(words[rows, best], considered.states[rows, best], -1)
+        return np.where(words[rows, best], states[rows, best], -1)
 
 
 class _Line:

@@ -11,7 +11,7 @@ several cuts are left.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.registry import format_for
-from dpsan.outcomes.language.symbols import Gap, gap_kind
+from dpsan.outcomes.language import Gap, gap_kind
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded, write_gaps
 
@@ -113,8 +113,6 @@ class Inputs:
 
     format: str = "auto"
     options: ReadOptions = field(default_factory=ReadOptions)
-    max_records: int | None = None
-    """Only the first so many records."""
 
 
 @dataclass
@@ -157,20 +155,15 @@ class Pairs:
 
 
 def records(path: Path, inputs: Inputs) -> Iterator[Record]:
-    """Yield the records of a file, at most ``max_records``.
+    """Yield the records of a file.
 
     Raises:
         InputError: it cannot be read, naming file and line.
     """
     with open_decompressed(path, steady=True) as source:
-        number = 0
         for record in format_for(inputs.format, str(path)).read(source, inputs.options):
-            if record is None or record.part != "record" or record.bare or not record.texts:
-                continue
-            number += 1
-            if inputs.max_records is not None and number > inputs.max_records:
-                return
-            yield record
+            if record and record.part == "record" and not record.bare and record.texts:
+                yield record
 
 
 def read_pairs(
@@ -190,8 +183,7 @@ def read_pairs(
     """
     reading = _Reading(vocabulary)
     first = records(original, inputs)
-    most = None if inputs.max_records is None else copies * inputs.max_records
-    others = records(sanitized, replace(inputs, max_records=most))
+    others = records(sanitized, inputs)
     for record in first:
         reading.records += 1
         versions = list(islice(others, copies))

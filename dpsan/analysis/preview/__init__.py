@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages.sections import Part, Prose, Section, Shown, by_name, plain_meaning
+from dpsan.analysis.pages import Part, Prose, Section, Shown, by_name, plain_meaning
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
 from dpsan.outcomes.emissions import likeliest_inputs
 from dpsan.outcomes.intervals import CONFIDENCE, Share
+from dpsan.outcomes.language import gap_kinds
 from dpsan.outcomes.language.decoding import guesses, tables_for
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
-from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows
@@ -174,11 +174,16 @@ def preview(
     measured = _Measured(texts, vocabulary)
     model, _ = model_for(embeddings) or (None, "")
     specs = [(f"-e {number(epsilon)}", Settings(epsilon=epsilon)) for epsilon in epsilons]
-    left_out = None
+    left_out, classes = None, word_classes(SENSITIVE)
     try:
-        specs = _by_class(embeddings) + specs
+        class_rows(classes, embeddings)
     except UsageError as error:
         left_out = f"no levels of classes: {error}"
+    else:
+        only = only_classes(SENSITIVE)
+        replacing = Settings(epsilon=None, only=only, consistent=Unit.RECORD)
+        both = Settings(epsilon=_BY, classes=classes)
+        specs = [("--only sensitive", replacing), (f"-e {_BY:g} --class sensitive", both), *specs]
     shown = _sentences(texts, vocabulary)
     levels = []
     for at, (options, spec) in enumerate(specs):
@@ -195,15 +200,6 @@ def preview(
         levels=tuple(levels),
         left_out=left_out,
     )
-
-
-def _by_class(embeddings: Embeddings) -> list[tuple[str, Settings]]:
-    """Return the two levels of classes.  Raises UsageError: the lists do not fit the vocabulary."""
-    classes = word_classes(SENSITIVE)
-    class_rows(classes, embeddings)
-    replacing = Settings(epsilon=None, only=only_classes(SENSITIVE), consistent=Unit.RECORD)
-    both = Settings(epsilon=_BY, classes=classes)
-    return [("--only sensitive", replacing), (f"-e {_BY:g} --class sensitive", both)]
 
 
 def _read(path: Path, inputs: Inputs, vocabulary: Vocabulary) -> tuple[list[str], list[int]]:
@@ -347,7 +343,11 @@ def figures(result: Preview) -> Section:
     rows = []
     for level in result.levels:
         shares = level.unchanged, level.read_back, level.classes_read_back
-        rows.append((level.options, *map(_share, shares), _linked(level)))
+        found = f"over {LONGEST} words"
+        if level.linked_words != 0:
+            words = level.linked_words
+            found = "words that pass" if words is None else counted(words, "word")
+        rows.append((level.options, *map(_share, shares), found))
     notes = [
         "classes: names, places and other words of the lists of --only sensitive",
         f"{round(100 * CONFIDENCE)} % intervals; too few: below {FEW} words",
@@ -363,12 +363,6 @@ def _share(share: Share) -> str:
         return "too few" if share.total else "-"
     low, high = share.interval
     return f"{percent(share.value)} ({100 * low:.0f}-{100 * high:.0f})"
-
-
-def _linked(level: Level) -> str:
-    if level.linked_words is None:
-        return "words that pass"
-    return counted(level.linked_words, "word") if level.linked_words else f"over {LONGEST} words"
 
 
 def tests(result: Preview) -> Section:

@@ -11,7 +11,7 @@ square root of the words in the audit).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -35,9 +35,12 @@ _PROMISED: Final = ("status", "reviewed", "arithmetic", "epsilon_ldp", "delta", 
 """The same of its guarantee."""
 QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p95": 0.95, "max": 1.0}
 
+Report = dict[str, Any]
+"""One audit file, which is one run, added up: JSON values."""
+
 
 @dataclass
-class FileReport:
+class _File:
     """One input of a run."""
 
     name: str = ""
@@ -56,121 +59,18 @@ class FileReport:
     passing: dict[str, Any] = field(default_factory=dict)
     """Text that passed unchanged (:class:`~dpsan.formats.passing.Passing`), else empty."""
 
-
-@dataclass
-class Report:
-    """One audit file: one run."""
-
-    path: str
-    header: dict[str, Any]
-    files: dict[int, FileReport] = field(default_factory=dict)
-    per_record: Counter[int] = field(default_factory=Counter)
-    """Number of records by their charges in one copy; records without words are in no audit log."""
-    complete: bool = False
-    passing: dict[str, Any] = field(default_factory=dict)
-    """Text that passed unchanged in all inputs; empty if the run did not end."""
-    distinct: int | None = None
-    """Draws of a finished run whose equal words have the same draw; else each file has its own."""
-    share: float | None = None
-    """Expected share of unchanged words of a run that ended."""
-    reasons: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
-    """Words by class, rule, and what they pass by, where rules draw (``only``)."""
-
-    @property
-    def expected_unchanged(self) -> float:
-        """Return the expected share of unchanged words among those that were drawn."""
-        if self.share is not None:
-            return self.share
-        return expected_share(self.header["expected_unchanged"], self.counts)
-
-    @property
-    def epsilon(self) -> float:
-        """Return epsilon of one charge, in the mechanism's unit."""
-        return float(self.header["epsilon"])
-
-    @property
-    def copies(self) -> int:
-        """Independent rewrites of every record."""
-        return int(self.header["copies"])
-
-    @property
-    def counts(self) -> Counter[str]:
-        """Return words by action, over all files."""
-        return sum((file.counts for file in self.files.values()), Counter())
-
-    def together(self, name: str) -> int:
-        """Return the ``draws`` or ``charges`` over all files."""
-        every: int = sum(getattr(file, name) for file in self.files.values())
-        if self.distinct is None or (name == "charges" and self.header["only"] is not None):
-            return every
-        return self.distinct
-
-    @property
-    def largest_record(self) -> int:
-        """Return the most charges of one record, in one copy."""
-        return max((file.largest for file in self.files.values()), default=0)
-
-    def quantile(self, share: float) -> float:
-        """Epsilon, of all copies, that so large a share of the records with words do not exceed."""
-        charges, passed, enough = self.largest_record, 0, share * self.per_record.total()
-        for charges in sorted(self.per_record) if share < 1 else ():
-            passed += self.per_record[charges]
-            if passed >= enough:
-                break
-        return self.copies * charges * self.epsilon
-
-    def cost(self, charges: int) -> dict[str, float | None]:
-        """LDP epsilon (None if infinite) and delta of so many charges, by basic composition."""
-        guarantee = self.header["guarantee"]
-        epsilon = guarantee["epsilon_ldp"]
-        loss = 0.0 if not charges else None if epsilon is None else charges * epsilon
-        return {"epsilon_ldp": loss, "delta": min(1.0, charges * guarantee["delta"])}
-
-    def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
-        header = self.header
+    def as_json(self, epsilon: float) -> Report:
+        """Return JSON values, but for its number."""
         return {
-            "audit": self.path,
-            "complete": self.complete,
-            **{name: header[name] for name in _SHOWN},
-            **{name: header["guarantee"][name] for name in _PROMISED},
-            "per": "distinct word" if header["consistent"] else "word",
-            "expected_unchanged": self.expected_unchanged,
-            "passing": self.passing,
+            "name": self.name,
+            "finished": self.records is not None,
+            "records": self.records,
             "words": self.counts.total(),
             **{action: self.counts[action] for action in ACTIONS},
-            "draws": self.together("draws"),
-            "epsilon_sum": self.together("charges") * self.epsilon,
-            "largest_record": self.cost(self.copies * self.largest_record),
-            "largest_file": self.cost(max((f.charges for f in self.files.values()), default=0)),
-            "records_with_words": self.per_record.total(),
-            "epsilon_per_record": {name: self.quantile(share) for name, share in QUANTILES.items()},
-            # Without the digests: they would let others test what a list of the user holds.
-            **{name: _groups(header[name]) for name in ("only", "classes")},
-            "reasons": [
-                dict(zip((*_REASON, "words"), (*reason, words), strict=True))
-                for reason, words in self.reasons.most_common()
-            ],
-            "files": [
-                {
-                    "file": number,
-                    "name": file.name,
-                    "finished": file.records is not None,
-                    "records": file.records,
-                    "words": file.counts.total(),
-                    **{action: file.counts[action] for action in ACTIONS},
-                    "draws": file.draws,
-                    "epsilon_sum": file.charges * self.epsilon,
-                    **{n: getattr(file, n) for n in ("invalid", "passing", "output_sha256")},
-                }
-                for number, file in sorted(self.files.items())
-            ],
+            "draws": self.draws,
+            "epsilon_sum": self.charges * epsilon,
+            **{name: getattr(self, name) for name in ("invalid", "passing", "output_sha256")},
         }
-
-
-def _groups(classes: Sequence[Mapping[str, Any]] | None) -> dict[str, list[int]] | None:
-    """Return the words of each group of each class of an audit's header."""
-    return None if classes is None else {row["class"]: row["groups"] for row in classes}
 
 
 def read_audit(path: Path) -> Report:
@@ -180,23 +80,93 @@ def read_audit(path: Path) -> Report:
         InputError: it cannot be read, a row is damaged, or its rows do not add up.
     """
     rows = read_rows(path)
-    adding = _Adding(Report(printable(str(path)), next(rows)[1]))
+    adding = _Adding(next(rows)[1])
     for number, row in rows:
         if not adding.row(row):
             raise damaged(path, number, "the words before it do not add up")
     adding.end_record()
-    return adding.report
+    return {"audit": printable(str(path)), **adding.report()}
 
 
 class _Adding:
     """One pass over the rows of an audit."""
 
-    def __init__(self, report: Report) -> None:
-        self.report = report
-        self._unit = report.header["consistent"]
-        self._only = report.header["only"] is not None
+    def __init__(self, header: dict[str, Any]) -> None:
+        self.header, self.files = header, dict[int, _File]()
+        self.per_record = Counter[int]()
+        """Number of records by their charges in one copy; records without words have no rows."""
+        self.totals: dict[str, Any] = {"complete": False, "passing": {}}
+        """Row of totals; a run that was stopped may have none."""
+        self.distinct: int | None = None
+        """Draws of a finished run whose equal words have the same draw; else each file has its
+        own."""
+        self.reasons = Counter[tuple[str | None, ...]]()
+        """Words by class, rule, and what they pass by, where rules draw (``only``)."""
+        self._unit, self._only = header["consistent"], header["only"] is not None
+        self._epsilon, self._copies = float(header["epsilon"]), int(header["copies"])
         self._record: tuple[int, int, int] | None = None
         self._charges = 0
+
+    def report(self) -> Report:
+        """Return all of it as JSON values."""
+        header, every, epsilon = self.header, [*self.files.values()], self._epsilon
+        counts = _sums(every)
+        draws, charges = counts["draws"], sum(file.charges for file in every)
+        if self.distinct is not None:
+            draws, charges = self.distinct, charges if self._only else self.distinct
+        share = self.totals.get("expected_unchanged")
+        largest = max((file.largest for file in every), default=0)
+        words = {action: counts[action] for action in ACTIONS}
+        return {
+            "complete": self.totals["complete"],
+            **{name: header[name] for name in _SHOWN},
+            **{name: header["guarantee"][name] for name in _PROMISED},
+            "per": "distinct word" if self._unit else "word",
+            "expected_unchanged": expected_share(header["expected_unchanged"], counts)
+            if share is None
+            else share,
+            "passing": self.totals["passing"],
+            "words": sum(words.values()),
+            **words,
+            "draws": draws,
+            "epsilon_sum": charges * epsilon,
+            "largest_record": self._cost(self._copies * largest),
+            "largest_file": self._cost(max((file.charges for file in every), default=0)),
+            "records_with_words": self.per_record.total(),
+            "epsilon_per_record": {
+                name: self._copies * epsilon * self._quantile(part, largest)
+                for name, part in QUANTILES.items()
+            },
+            # Without the digests: they would let others test what a list of the user holds.
+            **{
+                name: None if listed is None else {row["class"]: row["groups"] for row in listed}
+                for name, listed in ((name, header[name]) for name in ("only", "classes"))
+            },
+            "reasons": [
+                dict(zip((*_REASON, "words"), (*reason, many), strict=True))
+                for reason, many in self.reasons.most_common()
+            ],
+            "files": [
+                {"file": number, **file.as_json(epsilon)}
+                for number, file in sorted(self.files.items())
+            ],
+        }
+
+    def _quantile(self, share: float, largest: int) -> int:
+        """Return the charges that so large a share of the records with words do not exceed."""
+        passed, enough = 0, share * self.per_record.total()
+        for charges in sorted(self.per_record) if share < 1 else ():
+            passed += self.per_record[charges]
+            if passed >= enough:
+                return charges
+        return largest
+
+    def _cost(self, charges: int) -> dict[str, float | None]:
+        """LDP epsilon (None if infinite) and delta of so many charges, by basic composition."""
+        guarantee = self.header["guarantee"]
+        epsilon = guarantee["epsilon_ldp"]
+        loss = 0.0 if not charges else None if epsilon is None else charges * epsilon
+        return {"epsilon_ldp": loss, "delta": min(1.0, charges * guarantee["delta"])}
 
     def row(self, row: dict[str, Any]) -> bool:
         """Add a row; False if it tells other sums than those of the words before it."""
@@ -207,75 +177,70 @@ class _Adding:
             self._begin(row, 1).counts.update({str(action): row[action] for action in UNDRAWN})
             return True
         self.end_record()
-        report = self.report
         if row["type"] == "totals":
-            every = [*report.files.values()]
+            every = [*self.files.values()]
             finished = [file for file in every if file.records is not None]
-            report.complete, report.passing = row["complete"], row["passing"]
-            report.share = row["expected_unchanged"]
-            low, high = _sums(finished), _sums(every)
+            self.totals, low, high = row, _sums(finished), _sums(every)
             if self._unit == Unit.RUN:
                 for name in ("draws", "public"):
                     low[name] = max((getattr(file, name) for file in finished), default=0)
-                report.distinct = row["draws"] if finished == every else None
+                self.distinct = row["draws"] if finished == every else None
             # What was written of an input that was not finished counts, in no row but this.
             return all(low[name] <= row[name] <= high[name] for name in _SUMMED)
-        file = report.files.setdefault(row["file"], FileReport())
-        file.name, file.records, file.invalid = row["name"], row["records"], row["invalid"]
-        file.output_sha256, file.passing = row["output_sha256"], row["passing"]
+        file = self.files.setdefault(row["file"], _File())
+        for name in ("name", "records", "invalid", "output_sha256", "passing"):
+            setattr(file, name, row[name])
         if self._unit in (Unit.FILE, Unit.RUN, Unit.UNIT) or self._only:
             # At least those of its largest record, at most one for the first word of each record;
             # words of a unit may have been drawn in other runs.
-            least = 0 if self._unit == Unit.UNIT else report.copies * file.largest
+            least = 0 if self._unit == Unit.UNIT else self._copies * file.largest
             most = least <= row["draws"] <= file.draws
             if not most or row["public"] > file.public:
                 return False
             file.public, file.draws = row["public"], row["draws"]
             if not self._only:
                 file.charges = file.draws
-            elif charge := report.copies * report.epsilon:
+            elif charge := self._copies * self._epsilon:
                 # A number that an earlier line has too is no row with a loss in its own line.
                 largest = (row["epsilon_ldp_largest_record"] or 0.0) / charge
                 if not largest < file.charges + 0.5:  # or no number
                     return False
                 file.largest = max(file.largest, round(largest))
-        return all(_sums([file])[name] == row[name] for name in _SUMMED)
+        sums = _sums([file])
+        return all(sums[name] == row[name] for name in _SUMMED)
 
-    def _begin(self, row: dict[str, Any], copy: int) -> FileReport:
+    def _begin(self, row: dict[str, Any], copy: int) -> _File:
         """Begin a record if the row belongs to a new one, and return the file of that record."""
         record = row["file"], copy, row["line"]
         if record != self._record:
             self.end_record()
             self._record = record
-        return self.report.files.setdefault(row["file"], FileReport())
+        return self.files.setdefault(row["file"], _File())
 
     def _word(self, row: dict[str, Any]) -> None:
         file = self._begin(row, row.get("copy", 1))
         file.counts[row["action"]] += 1
         if self._only:
-            self.report.reasons[tuple(row[name] for name in _REASON)] += 1
-        if row["action"] not in DRAWN:
-            return
+            self.reasons[tuple(row[name] for name in _REASON)] += 1
         again = row["epsilon"] == 0  # or a word that is drawn in its group
-        if self._unit and again and not self._only:
+        if row["action"] not in DRAWN or (self._unit and again and not self._only):
             return
         file.draws += 1
         file.public += row["epsilon"] is None
-        if self._only and again:
-            return
-        file.charges += 1
-        self._charges += 1
+        charged = not (self._only and again)
+        file.charges += charged
+        self._charges += charged
 
     def end_record(self) -> None:
         """The words that follow are of another record."""
         if self._record is not None and self._record[1] == 1:  # the other copies have as many
-            self.report.per_record[self._charges] += 1
-            file = self.report.files[self._record[0]]
+            self.per_record[self._charges] += 1
+            file = self.files[self._record[0]]
             file.largest = max(file.largest, self._charges)
         self._record, self._charges = None, 0
 
 
-def _sums(files: list[FileReport]) -> Counter[str]:
+def _sums(files: Sequence[_File]) -> Counter[str]:
     """Return words of files by action, draws, and those of public words."""
     counts = sum((file.counts for file in files), Counter())
     draws, public = (sum(getattr(file, name) for file in files) for name in ("draws", "public"))

@@ -6,12 +6,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from dpsan.analysis.pages.sections import Facts, Part, Prose, Section, Shown, named, plain_meaning
+from dpsan.analysis.pages import Facts, Part, Prose, Section, Shown, named, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
-from dpsan.errors import printable
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
@@ -39,26 +39,25 @@ _SUMS: Final = {
 
 
 def _warnings(report: Report) -> list[str]:
-    guarantee, weak = report.header["guarantee"], report.header["weak"]
-    status, public = guarantee["status"], guarantee["public_words"]
+    status, public = report["status"], report["public_words"]
     warnings = {
-        "not finished: some inputs are missing or incomplete": not report.complete,
-        "NOT PRIVATE: the random numbers come from a public seed": report.header["seeded"],
-        "the words of a keep-list were written unchanged": report.counts["kept"],
-        f"{CHOSEN if report.header['only'] else CHOICE} is not protected": report.header["spans"],
+        "not finished: some inputs are missing or incomplete": not report["complete"],
+        "NOT PRIVATE: the random numbers come from a public seed": report["seeded"],
+        "the words of a keep-list were written unchanged": report["kept"],
+        f"{CHOSEN if report['only'] else CHOICE} is not protected": report["spans"],
         f"{number(public or 0)} public words are not protected": public,
-        f"WEAK: {weak}": weak,
+        f"WEAK: {report['weak']}": report["weak"],
         f"the mechanism's guarantee is {status}": status != "PROVED",
-        f"the mechanism is {UNREVIEWED}": not guarantee["reviewed"],
+        f"the mechanism is {UNREVIEWED}": not report["reviewed"],
     }
     return [text for text, holds in warnings.items() if holds]
 
 
 def _passed(report: Report) -> list[str]:
     """Return lines about columns, fields and metadata that passed unchanged."""
-    rows = [report.passing] if report.passing else [file.passing for file in report.files.values()]
     passing: list[str] = []
-    for row in filter(None, rows):
+    whole = report["passing"]
+    for row in filter(None, [whole] if whole else [file["passing"] for file in report["files"]]):
         passing += [*map(fields_line, row["fields"]), *noted_lines(row["noted"])]
     return [*dict.fromkeys(passing)]
 
@@ -71,24 +70,20 @@ _COUNTING: Final = (
 _HIDDEN: Final = "Which word of its group stood at a replaced word is hidden completely."
 
 
-def conclusion(report: Report, sums: Mapping[str, Any]) -> tuple[str, bool]:
-    """Return the sentence that a report begins with, and whether it is no warning.
-
-    Args:
-        sums: JSON values of the report.
-    """
+def conclusion(sums: Report) -> tuple[str, bool]:
+    """Return the sentence that a report begins with, and whether it is no warning."""
     epsilon, only = sums["epsilon_ldp"], sums["only"]
     if sums["seeded"]:
         return "Not private: the random numbers of this run are public.", False
     if (status := sums["status"]) != "PROVED":
         return f"No proved guarantee: that of {sums['mechanism']} is {status}.", False
-    if not report.complete:
+    if not sums["complete"]:
         return "The run did not finish. The figures are those of the part that did.", False
     words = f"any one {sums['per']}"
     if only or sums["public_words"]:
         words = "any one number" if only else "any one protected word"
-    total = math.inf if epsilon is None else report.copies * epsilon
-    meaning = plain_meaning(total, words, report.copies * sums["delta"])
+    total = math.inf if epsilon is None else sums["copies"] * epsilon
+    meaning = plain_meaning(total, words, sums["copies"] * sums["delta"])
     if only:
         meaning = f"{_HIDDEN} {meaning}" if epsilon else _HIDDEN
     if plain := sum(sums[action] for action in _UNCHANGED):
@@ -99,7 +94,7 @@ def conclusion(report: Report, sums: Mapping[str, Any]) -> tuple[str, bool]:
     return meaning, epsilon is not None
 
 
-def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def figures(sums: Report) -> list[tuple[str, str, str]]:
     """Return the figures of a run: name, value, and what it means."""
     scope, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
@@ -126,7 +121,7 @@ def figures(sums: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [*out, (name, records, "records with more words lose more")]
 
 
-def files(sums: Mapping[str, Any]) -> list[Section]:
+def files(sums: Report) -> list[Section]:
     """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
     actions = [action for action in ACTIONS if any(file[action] for file in sums["files"])]
@@ -141,7 +136,7 @@ def files(sums: Mapping[str, Any]) -> list[Section]:
     return [inputs, Section(("SHA-256 of the output", "file"), digests)]
 
 
-def reasons(sums: Mapping[str, Any]) -> list[Section]:
+def reasons(sums: Report) -> list[Section]:
     """Return the words by class and rule, and by the list or rule by which they pass."""
     rows = sums["reasons"]
     drawn = [(row["class"] or "-", row["rule"], row["words"]) for row in rows if row["rule"]]
@@ -160,70 +155,60 @@ _ABOUT: Final = (
 )
 
 
-def _facts(report: Report, sums: Mapping[str, Any]) -> dict[str, list[str]]:
+def _facts(sums: Report) -> dict[str, list[str]]:
     """Return lines about a run, by the heading of the page for whoever signs."""
-    by_class: Counter[str] = Counter()
-    for row in sums["reasons"]:
-        if row["rule"]:
-            by_class[row["class"] or "others"] += row["words"]
+    by_class = Counter[str]()
+    for row in filter(itemgetter("rule"), sums["reasons"]):
+        by_class[row["class"] or "others"] += row["words"]
     words, plain = number(sums["words"]), sum(sums[action] for action in _UNCHANGED)
     made = f"Made on {(sums['created'] or 'an unknown day')[:10]} by dpsan {sums['dpsan']}."
-    replaced = [f"Of {words} words, by class: {', '.join(_counts(by_class))}."] * bool(by_class)
-    drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(report, sums)[0]}"]
-    drawn += [] if sums["classes"] else _passed(report)
+    counts = ", ".join(f"{name} {number(many)}" for name, many in by_class.most_common())
+    replaced = [f"Of {words} words, by class: {counts}."] * bool(by_class)
+    drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(sums)[0]}"]
+    drawn += [] if sums["classes"] else _passed(sums)
     done = [row for row in sums["files"] if row["finished"]]
     digests = [f"Output of {row['name']}: SHA-256 {row['output_sha256']}" for row in done]
     return {
         "The decision": [made],
         "What was replaced": replaced,
-        "What stays by design": [f"Here {number(plain)} of {words} words.", *_passed(report)],
+        "What stays by design": [f"Here {number(plain)} of {words} words.", *_passed(sums)],
         "If every word was drawn": [] if sums["only"] else drawn,
         "Signed": digests[:_FILES],
     }
 
 
-def _settings(sums: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run; of lists of dpsan, which have no size, the names."""
-    shown = {name: sums[name] for name in _PARAMETERS}
-    if isinstance(sums["only"], dict):
-        shown["only"] = ", ".join(sums["only"])
-    return shown
-
-
-def _counts(by_class: Counter[str]) -> list[str]:
-    return [f"{name} {number(words)}" for name, words in by_class.most_common()]
-
-
-def shown(report: Report, *, signed: bool = False) -> Shown:
+def shown(sums: Report, *, signed: bool = False) -> Shown:
     """Return what was done to the words of a text, what passed, and what it cost.
 
     Args:
         signed: begin with the page for whoever signs.
     """
-    sums, words = report.as_json(), report.counts.total()
     rows = [
-        (_MEANING.get(action, action), sums[action], Share(sums[action], words))
+        (_MEANING.get(action, action), sums[action], Share(sums[action], sums["words"]))
         for action in ACTIONS
         if sums[action]
     ]
-    sentence, good = conclusion(report, sums)
+    sentence, good = conclusion(sums)
     first: list[Part] = []
     if signed:
         drawn = not sums["only"] and not sums["classes"]
-        first = signing(_facts(report, sums), without=_OF_ONLY if drawn else ())
+        first = signing(_facts(sums), without=_OF_ONLY if drawn else ())
         first += [Prose("In figures", _FIGURES)]
+    settings = {name: sums[name] for name in _PARAMETERS}
+    if isinstance(sums["only"], dict):  # lists of dpsan, which have no size
+        settings["only"] = ", ".join(sums["only"])
     parts: list[Part] = [
-        Prose("", lines=_warnings(report), loud=True),
+        Prose("", lines=_warnings(sums), loud=True),
         *first,
-        Prose(_HEADING, lines=[*_passed(report), *sums["not_protected"]]),
+        Prose(_HEADING, lines=[*_passed(sums), *sums["not_protected"]]),
         Section(("words", "number", "share"), rows, intervals=False),
         *reasons(sums),
         Facts("Figures", figures(sums)),
         *files(sums),
-        Facts("Parameters", named(_settings(sums))),
+        Facts("Parameters", named(settings)),
         Prose("Counting words", lines=[] if sums["only"] else [_COUNTING]),
     ]
-    return Shown(_ABOUT, parts, sentence, good, title=printable(report.path))
+    return Shown(_ABOUT, parts, sentence, good, title=sums["audit"])
 
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:

@@ -168,7 +168,9 @@ def goodness_of_fit(
     if not has_distribution(stated):
         return Check(name, None, "no distribution is known with which draws could be compared")
     keys, comparison = sanitizer.embeddings.index_to_key, _Comparison(sanitizer, stated)
-    deep = _telling(rows, n, sanitizer.public)
+    # Words, ⊥ and a public word are drawn often.
+    kinds = ((rows < n, _DEEP), (rows == n, 1), (np.isin(rows, sanitizer.public), 1))
+    deep = np.unique(np.concatenate([np.flatnonzero(kind)[:most] for kind, most in kinds]))
     often = max(_BATCH // 64, draws // 3 // len(deep))
     texts = [inputs[at] for at in deep.tolist()]
     first = comparison.draw(rows[deep], texts, often, derive_key(key, "often"))
@@ -212,12 +214,6 @@ def goodness_of_fit(
         what = base.name_of(sanitizer, int(given[int(np.argmin(families[worst]))]))
     sentence = f"draws of {what} do not have the certified distribution"
     return Check(name, False, f"{sentence}: {base.probability(log)} by chance", figures)
-
-
-def _telling(rows: Ids, n: int, public: Sequence[int]) -> Ids:
-    """Return the positions of the inputs that are drawn often: words, ⊥ and a public word."""
-    kinds = ((rows < n, _DEEP), (rows == n, 1), (np.isin(rows, public), 1))
-    return np.unique(np.concatenate([np.flatnonzero(kind)[:most] for kind, most in kinds]))
 
 
 _VALUES: Final = 1 << 19

@@ -27,7 +27,7 @@ import numpy as np
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Check
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.intervals import share_at_most
+from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
@@ -67,13 +67,9 @@ Line = tuple[tuple[int, ...], tuple[str, ...]]
 class _JudgedError(Exception):
     """End the comparison with the sentence of the check, and with whether the program held."""
 
-    held: bool | None = False
-
-
-class _UnreadableError(_JudgedError):
-    """The output cannot be split into its words."""
-
-    held = None
+    def __init__(self, sentence: str, held: bool | None = False) -> None:
+        super().__init__(sentence)
+        self.held = held
 
 
 def independence(
@@ -172,7 +168,7 @@ def _agreement(sampler: Sampler, row: int, key: bytes) -> float:
     ids = np.full(_WORDS + 2, row)
     drawn = [_drawn(sampler, ids, derive_key(key, number)) for number in range(_KEYS)]
     hits = sum(int((a == b).sum()) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
-    return share_at_most(hits, _KEYS // 2 * len(ids), math.log(ERROR / _FAMILIES))
+    return clopper_pearson(hits, _KEYS // 2 * len(ids), ERROR / _FAMILIES)[1]
 
 
 def _drawn(sampler: Sampler, ids: Ids, key: bytes) -> Ids:
@@ -234,7 +230,7 @@ class _Comparison:
         """Return the words of an output line, without letter case."""
         words = line.lower().split(self.gap)
         if len(words) != many:
-            raise _UnreadableError("the outputs could not be read")
+            raise _JudgedError("the outputs could not be read", None)
         return tuple(words)
 
     def _lines(self, line: list[str], lines: int, key: bytes) -> Iterator[Line]:

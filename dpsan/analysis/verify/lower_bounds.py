@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.pages.sections import by_name
+from dpsan.analysis.pages import by_name
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.space.arrays import Floats, Ids
 
@@ -107,7 +107,9 @@ class Finding:
 
 
 def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> Finding:
-    """Look for a violation.
+    """Look for a violation; else return the pair with the largest share of its allowed loss.
+
+    At most one pair of equal inputs goes on to phase 2.
 
     Args:
         draw: the program under test.
@@ -131,7 +133,10 @@ def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> 
     telling = _inputs_of(_rank(*wide, question))
     deep = _halves(sample(telling, int(0.3 * draws), 1))
     earlier = {place: wide[0][place] + wide[1][place] + deep[0][place] for place in telling}
-    finalists = _finalists(_rank(earlier, deep[1], question), question)
+    ranked = _rank(earlier, deep[1], question)
+    equal = [event for event in ranked if question.same(event[1], event[2])][:1]
+    apart = [event for event in ranked if not question.same(event[1], event[2])]
+    finalists = apart[: _FINALISTS - len(equal)] + equal
     # Phase 2: fresh draws for those alone.
     alpha = (1 - confidence) / len(finalists)
     budget = (draws - spent) // len(finalists)
@@ -144,28 +149,18 @@ def search(draw: Draw, question: Question, *, draws: int, confidence: float) -> 
         allowed, pair = question.allowed(x, y), (question.inputs[x], question.inputs[y])
         finding = Finding(shown, allowed, confidence, 0, pair, tuple(sorted(event)), ceiling)
         findings.append((question.same(x, y), finding))
-    return replace(_tightest(findings), draws=spent)
+    every = [finding for _, finding in findings]
+    if violated := [finding for finding in every if finding.violated]:
+        worst = max(violated, key=lambda finding: finding.epsilon_lower - finding.allowed)
+    else:
+        unlike = [finding for same, finding in findings if not same]
+        worst = max(unlike or every, key=lambda finding: finding.seen)
+    return replace(worst, draws=spent)
 
 
 Samples = dict[int, list[str]]
 Candidate = tuple[float, int, int, Callable[[], frozenset[str]]]
 """Score, x, x' and event.  The event is a function: only finalists need theirs."""
-
-
-def _tightest(findings: Sequence[tuple[bool, Finding]]) -> Finding:
-    """Return a violation, or the pair with the largest share of its allowed loss."""
-    every = [finding for _, finding in findings]
-    if violated := [finding for finding in every if finding.violated]:
-        return max(violated, key=lambda finding: finding.epsilon_lower - finding.allowed)
-    apart = [finding for same, finding in findings if not same]
-    return max(apart or every, key=lambda finding: finding.seen)
-
-
-def _finalists(ranked: list[Candidate], question: Question) -> list[Candidate]:
-    """Return the first few, at most one of which is a pair of equal inputs."""
-    same = [event for event in ranked if question.same(event[1], event[2])][:1]
-    apart = [event for event in ranked if not question.same(event[1], event[2])]
-    return sorted(apart[: _FINALISTS - len(same)] + same, key=lambda event: -event[0])
 
 
 def _halves(samples: Samples) -> tuple[Samples, Samples]:

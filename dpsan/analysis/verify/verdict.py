@@ -18,8 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, unknown_words
-from dpsan.analysis.verify.configuration import Exposure, exposures
+from dpsan.analysis.verify.base import Check, Exposure, exposures, unknown_words
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import refuse
@@ -286,21 +285,25 @@ def verify(
         ids = np.array([space.n if row is None else row for row in numbers], dtype=np.int64)
         return np.asarray(space.points(ids) @ towards, dtype=np.float64)
 
-    def same(x: int, y: int) -> bool:
-        return bool(rows[x] == rows[y])
-
     allowed = _allowed(sanitizer, claim, rows)
     checks = check_program(sanitizer, inputs, rows, draws=draws, workers=workers)
-    question = Question(inputs, allowed, claim.delta, positions, same)
+    same = np.equal.outer(rows, rows)
+    question = Question(inputs, allowed, claim.delta, positions, lambda x, y: bool(same[x, y]))
     finding = search(draw, question, draws=draws, confidence=confidence)
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     finding = replace(finding, event=event, event_other=len(finding.event) - len(event))
     exposed = exposures(sanitizer, spans=spans)
-    verdict = _verdict(claim, guarantee, certificate, finding)
-    verdict = _whole(verdict, exposed, checks)
-    worth = Grade()
+    verdict, worth = _verdict(claim, guarantee, certificate, finding), Grade()
+    if not all(item.stated for item in exposed) or any(check.held is False for check in checks):
+        verdict = Verdict.VIOLATED
+    elif verdict is Verdict.KEPT and any(check.held is None for check in checks):
+        verdict = Verdict.INCONCLUSIVE
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
+    pair = None  # where all pairs have the same loss
+    if certificate is not None and certificate.pair[0] != certificate.pair[1]:
+        keys = [*sanitizer.embeddings.index_to_key, "⊥"]
+        pair = keys[certificate.pair[0]], keys[certificate.pair[1]]
     return Verification(
         verdict,
         guarantee.reviewed,
@@ -310,20 +313,12 @@ def verify(
         claim,
         len(sanitizer.public),
         *_upper(claim, certificate, guarantee),
-        _tightest(sanitizer, certificate),
+        pair,
         finding,
         exposed,
         checks,
         time.perf_counter() - started,
     )
-
-
-def _tightest(sanitizer: Sanitizer, certificate: Certificate | None) -> tuple[str, str] | None:
-    """Return the worst-case pair of the certificate; None where all pairs have the same loss."""
-    if certificate is None or certificate.pair[0] == certificate.pair[1]:
-        return None
-    keys = [*sanitizer.embeddings.index_to_key, "⊥"]
-    return keys[certificate.pair[0]], keys[certificate.pair[1]]
 
 
 def _upper(
@@ -341,14 +336,6 @@ def _upper(
     if claim.metric is None and loss.epsilon <= claim.epsilon:
         return method, loss.epsilon, None, 0.0, loss.delta
     return method, finite(guarantee.epsilon_ldp), None, 0.0, None
-
-
-def _whole(verdict: Verdict, exposed: Sequence[Exposure], checks: Sequence[Check]) -> Verdict:
-    """Return the verdict on configuration and program, given that on drawn words."""
-    if not all(item.stated for item in exposed) or any(item.held is False for item in checks):
-        return Verdict.VIOLATED
-    unjudged = any(item.held is None for item in checks)
-    return Verdict.INCONCLUSIVE if unjudged and verdict is Verdict.KEPT else verdict
 
 
 def _verdict(

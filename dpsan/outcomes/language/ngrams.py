@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import LANGUAGE, bundled_digest, bundled_language_model
 from dpsan.errors import EmbeddingError
-from dpsan.outcomes.language.symbols import KINDS
+from dpsan.outcomes.language import KINDS
 from dpsan.space.arrays import Ids
 
 FORMAT: Final = 2

@@ -6,17 +6,17 @@ needs to be, and results are repeatable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.pages.sections import Cell, Part, Prose, Section, Shown
+from dpsan.analysis.pages import Cell, Part, Prose, Section, Shown
 from dpsan.errors import UsageError, printable
 from dpsan.mechanisms.description import finite
-from dpsan.outcomes.distributions import close_words, distributions, draw, has_distribution
+from dpsan.outcomes.distributions import distributions, draw, has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import UNREVIEWED
@@ -48,23 +48,21 @@ class Word:
     """Row number; n for ⊥."""
 
 
-def read(sanitizer: Sanitizer, texts: Iterable[tuple[str, str]]) -> list[Word]:
+def read(sanitizer: Sanitizer, texts: Sequence[str]) -> list[Word]:
     """Look words up as ``rewrite`` does.
 
     Args:
         sanitizer: with unknown words drawn as ⊥.
-        texts: the position of each word, for messages, and its text; :data:`UNKNOWN` is ⊥ itself.
+        texts: words; :data:`UNKNOWN` is ⊥ itself.
 
     Raises:
-        UsageError: a text that is not one word to the tokenizer.
+        UsageError: a text that is not one word to the tokenizer; it names its position.
     """
-    out = []
-    for position, text in texts:
-        row = sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text)
-        if row is None:
-            raise UsageError(f"{position}: not a single word", "give its words one by one")
-        out.append(Word(text, row))
-    return out
+    rows = [sanitizer.space.n if text == UNKNOWN else sanitizer.input_of(text) for text in texts]
+    if None in rows:
+        what = f"word {rows.index(None) + 1}: not a single word"
+        raise UsageError(what, "give its words one by one")
+    return [Word(text, row) for text, row in zip(texts, rows, strict=True) if row is not None]
 
 
 DRAWS = 10_000
@@ -143,8 +141,7 @@ def figures_of(
 ) -> Explanation:
     """Return the figures of a word, from draws each with its own 99 % Clopper-Pearson interval.
 
-    Close and distant are the shares of [Curse] section 7: the output is one of the 100 nearest
-    other words, or farther away.  ⊥ is no output, and has no neighbours.
+    ⊥ is no output.
 
     Args:
         keys: the words.
@@ -154,44 +151,31 @@ def figures_of(
         top: number of outputs to list.
     """
 
-    def share(weight: float) -> Estimate:
-        if draws:
-            return Estimate.of_draws(int(weight), draws, _ALPHA)
-        return Estimate.exactly(float(weight))
+    def share(weight: float) -> tuple[float, list[float]]:
+        if not draws:
+            return float(weight), []
+        estimate = Estimate.of_draws(int(weight), draws, _ALPHA)
+        return estimate.value, [estimate.low, estimate.high]
 
-    shares: dict[str, Estimate | None] = {"unchanged": Estimate.exactly(0.0)}
-    shares |= dict.fromkeys(("close", "distant"))
-    distances = None
-    if word < space.n:
-        ids = np.array([word], dtype=np.int64)
-        distances = space.distances(ids)[0]
-        kept, near = float(weights[word]), float(weights[close_words(space, ids)[0]].sum())
-        far = max(0.0, (draws or 1) - kept - near)
-        shares = {"unchanged": share(kept), "close": share(near), "distant": share(far)}
+    listed = word < space.n
+    distances = space.distances(np.array([word]))[0] if listed else np.zeros(space.n)
+    unchanged, interval = share(weights[word]) if listed else (0.0, [0.0, 0.0])
     # Heaviest first, equal ones by distance, then by row.
     rows = np.flatnonzero(weights > 0)
-    away = np.zeros(len(rows)) if distances is None else distances[rows]
-    outputs = [
-        {
-            "word": keys[row],
-            **_probability(share(weights[row])),
-            "distance": None if distances is None else float(distances[row]),
-        }
-        for row in rows[np.lexsort((rows, away, -weights[rows]))[:top]].tolist()
-    ]
-    intervals = {name: value and [value.low, value.high] for name, value in shares.items()}
+    rows = rows[np.lexsort((rows, distances[rows], -weights[rows]))[:top]]
+    outputs = []
+    for row in rows.tolist():
+        probability, limits = share(weights[row])
+        output: Explanation = {"word": keys[row], "probability": probability}
+        output |= {"interval": limits} if limits else {}
+        outputs.append({**output, "distance": float(distances[row]) if listed else None})
     return {
         "exact": not draws,
         "draws": draws,
-        **{name: value and value.value for name, value in shares.items()},
-        "intervals": intervals if draws else None,
+        "unchanged": unchanged,
+        "intervals": {"unchanged": interval} if draws else None,
         "outputs": outputs,
     }
-
-
-def _probability(share: Estimate) -> Explanation:
-    interval = {"interval": [share.low, share.high]} if share.low < share.high else {}
-    return {"probability": share.value, **interval}
 
 
 def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> list[Explanation]:
@@ -228,8 +212,8 @@ def _title(explained: Explanation) -> str:
     return word if read == explained["word"] else f"{word}, read as {printable(read)}"
 
 
-def _estimate(value: float | None, interval: Sequence[float] | None = None) -> Estimate | None:
-    return None if value is None else Estimate(value, *(interval or (value, value)))
+def _estimate(value: float, interval: Sequence[float] | None = None) -> Estimate:
+    return Estimate(value, *(interval or (value, value)))
 
 
 def _figures(word: Explanation) -> Section:
@@ -240,9 +224,9 @@ def _figures(word: Explanation) -> Section:
         ("LDP epsilon", _loss(word)),
         ("known by", "exact distribution" if word["exact"] else draws),
     ]
-    limits = word["intervals"] or {}
-    for name in ("unchanged", "close", "distant") if not word["unknown"] else ():
-        rows.append((name, _estimate(word[name], limits.get(name))))
+    if not word["unknown"]:
+        limits = word["intervals"] or {}
+        rows.append(("unchanged", _estimate(word["unchanged"], limits.get("unchanged"))))
     notes = {
         UNREVIEWED: not word["reviewed"],
         "PUBLIC: this word is not protected": word["public"],

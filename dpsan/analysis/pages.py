@@ -1,4 +1,8 @@
-"""Parts of a command's result, which the terminal and a page show alike."""
+"""Parts of a command's result, which the terminal and a page show alike, and the HTML builder.
+
+Pages have no script and load nothing.  A verdict comes first, then what passed unchanged, then
+figures with what they mean, parameters last.  Must not know what a command measures.
+"""
 
 from __future__ import annotations
 
@@ -164,6 +168,11 @@ def named(values: Mapping[str, Any], above: str = "") -> list[tuple[str, str, st
         else:
             out.append((name, _word(value), ""))
     return out
+
+
+def facts(values: Mapping[str, Any], title: str) -> Shown:
+    """Return the JSON values of a result under their names."""
+    return Shown("", [Facts("", named(values))], title=title)
 
 
 def _word(value: Any) -> str:

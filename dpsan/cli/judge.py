@@ -1,0 +1,309 @@
+"""Commands that judge texts and mechanisms: report, evaluate, estimate, compare."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import typer
+
+from dpsan.cli import options
+from dpsan.cli.command import argument, flag, option
+from dpsan.cli.options import Container, Page, Privacy, Sanitizing, Vocabulary
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, results, say
+from dpsan.errors import refuse
+from dpsan.version import __version__
+
+if TYPE_CHECKING:
+    from dpsan.analysis.compare import Comparison
+    from dpsan.analysis.evaluate.setting import Run
+    from dpsan.embeddings.base import Embeddings
+    from dpsan.sanitize.sanitizer import Sanitizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report(Page):
+    """Summarize audit files. The summary contains no text.
+
+    Examples:
+        dpsan report audit.jsonl
+        dpsan report --html report.html *.jsonl
+        dpsan report --json audit.jsonl
+    """
+
+    audits: list[Path] = argument("AUDIT...")
+    """Files of --audit."""
+
+    def run(self) -> int:
+        """Print the summary; 1 if a file failed."""
+        self.check_files()
+        from dpsan.analysis.report import read_audit
+
+        reports, failed = results(self.audits, read_audit)
+        from dpsan.analysis.report.page import shown
+
+        signed = self.html is not None
+        pages = [shown(report, signed=signed) for report in reports]
+        self.show(reports, pages)
+        return int(failed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited(Privacy):
+    """A mechanism, or the audit of a run that has it."""
+
+    audit: Path | None = option("--audit FILE", panel=PRIVACY)
+    """Take the settings of the run from this audit."""
+
+    def audited_run(self) -> Run | None:
+        """Return the run of ``--audit``; None without it.  Raises UsageError, InputError."""
+        from dpsan.analysis.evaluate.setting import read_run
+        from dpsan.mechanisms.registry import mechanism_class
+
+        if self.audit is None:
+            return None
+        mechanism_class(self.mechanism)  # which loads the file of the run's
+        return read_run(self.audit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Page, Container, Vocabulary, Audited):
+    """Measure the utility of sanitized text and how much an attacker can recover.
+
+    The result contains no text. Attacks need --epsilon or --audit.
+
+    Examples:
+        dpsan evaluate -e 8 letter.txt safe.txt
+        dpsan evaluate --audit audit.jsonl -k body tickets.csv safe.csv
+        dpsan evaluate -e 8 -k body --labels queue tickets.csv safe.csv
+    """
+
+    everyday: ClassVar = (
+        "--epsilon --mechanism --audit --embeddings --format --field --copies "
+        "--spans --labels --json --html --quiet"
+    )
+
+    rules: ClassVar = """
+        --class needs --audit
+        --audit excludes --copies, --epsilon, --param and --tokenizer
+    """
+    original: Path = argument("ORIGINAL")
+    """The texts."""
+    sanitized: Path = argument("SANITIZED")
+    """Their sanitized versions, in order."""
+    class_files: list[Path] | None = option("--class FILE", panel=PRIVACY)
+    """With --audit: a class of your own that the run had. Repeatable."""
+    tokenizer: str = option("--tokenizer unicode|ptb|whitespace", "unicode", panel=INPUT)
+    """The tokenizer of the run."""
+    copies: int = option("--copies N", 1, min=1, panel=INPUT)
+    """The --copies of the run."""
+    spans: Path | None = option("--spans FILE", panel="Attacks")
+    """Measure how much of these spans is read back, and how many persons are fully hidden."""
+    labels: str | None = option("--labels COLUMN", panel="Utility")
+    """Column of ORIGINAL with labels, such as topics or authors. Train a classifier on
+    both versions, and test it on every fifth record."""
+
+    def run(self) -> int:
+        """Judge the texts and print the figures."""
+        self.check_rules()
+        if self.epsilon is not None:
+            options.positive("--epsilon", self.epsilon)
+        self.check_files()
+
+        from dpsan.analysis.evaluate import Question, evaluate, shown
+        from dpsan.analysis.evaluate.accuracy import check_extra
+        from dpsan.sanitize.guarantee_and_sampler import build
+
+        if (run := self.audited_run()) is None:
+            spec = self.spec(allow_unproved=True)
+        else:
+            what = "--audit of a run with --fluent: attackers read drawn words"
+            refuse(run.header["fluent"], what, "evaluate a run without it, which draws alike")
+            spec = run.settings(self.public, [*map(str, self.class_files or ())])
+        question = Question(
+            original=self.original,
+            sanitized=self.sanitized,
+            inputs=self.input_options(self.original),
+            tokenizer=spec.tokenizer,
+            spans=self.spans,
+            labels=self.labels,
+            copies=self.copies if run is None else run.header["copies"],
+            audited=run is not None,
+            by_value=spec.has("numbers=value"),
+        )
+        if spec.epsilon is not None:
+            spec.build()  # errors come before the long work
+        check_extra(self.labels)
+        self.check_page()
+        vocabulary, space = self.open_space()
+        if run is not None:
+            run.check(vocabulary.digest)
+        if spec.epsilon is not None:
+            built = build(spec, lambda: (vocabulary, space))
+            space = built.space
+            question = replace(question, mechanism=built.mechanism)
+        with self.progress.named() as report:
+            evaluation = evaluate(question, vocabulary, space, report=report)
+        self.show(evaluation.as_json(), [shown(evaluation)])
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate(Page, Container, Sanitizing, Audited):
+    """Estimate what groups of texts said, from their sanitized versions alone.
+
+    Do not count words of the output: this command knows what the mechanism did to them. It needs
+    the settings of the run, and no original. See docs/estimate.md.
+
+    Examples:
+        dpsan estimate -e 8 -k text --by topic --list oil=oil,crude,barrel safe.csv
+        dpsan estimate --audit audit.jsonl --top 10 north.txt south.txt
+        dpsan estimate -e 8 -k text --by topic --list @lists.txt --html page.html safe.csv
+    """
+
+    everyday: ClassVar = (
+        "--epsilon --mechanism --audit --embeddings --format --field --by --list --top --json "
+        "--html --quiet"
+    )
+    rules: ClassVar = "--audit excludes --epsilon and --param"
+
+    sanitized: list[Path] = argument("SANITIZED...")
+    """The sanitized texts."""
+    by: str | None = option("--by FIELD", panel=INPUT)
+    """Column or JSON path with the group of a record. Default: each file is a group."""
+    lists: list[str] | None = option("--list NAME=WORD,...|@FILE", panel="Estimates")
+    """Estimate how often these words occurred, all together. FILE: one list a line. Repeatable."""
+    top: int = option("--top N", 0, min=0, panel="Estimates")
+    """Up to N words that each group uses more than all groups."""
+
+    def run(self) -> int:
+        """Estimate, and print what is called."""
+        self.check_rules()
+        lists = self._lists()
+        such = "such as --top 20, or --list oil=oil,crude,barrel"
+        refuse(not lists and not self.top, "--list or --top is required", such)
+        self.check_files()
+        inputs = self.input_options(self.sanitized[0])
+        self.check_page()
+
+        from dpsan.analysis.estimate import Estimate as Estimates
+        from dpsan.analysis.estimate import answers, matrix_of, read_groups, shown
+
+        sanitizer = self._sanitizer()
+        matrix_of(lists, sanitizer.embeddings)  # errors come before the long work
+        with self.progress.named() as progress:
+            texts, labels = read_groups(self.sanitized, inputs, self.by)
+            estimates = Estimates(texts, labels, sanitizer, top=self.top > 0, progress=progress)
+            values = answers(estimates, lists, self.top, progress)
+        self.show(values, [shown(values)])
+        return 0
+
+    def _lists(self) -> dict[str, list[str]]:
+        """Return the words of each list.  Raises UsageError, InputError."""
+        from dpsan.text.out_of_vocabulary import read_word_list
+
+        given: list[str] = []
+        for text in self.lists or ():
+            given += read_word_list(Path(text[1:])) if text.startswith("@") else [text]
+        parts = [text.partition("=") for text in given]
+        lists = {name.strip(): [*map(str.strip, words.split(","))] for name, _, words in parts}
+        wrong = len(lists) < len(parts) or not all(name and words for name, _, words in parts)
+        refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once", "of a file: --list @FILE")
+        return lists
+
+    def _sanitizer(self) -> Sanitizer:
+        """Return what has the settings of the run.  Raises UsageError, InputError."""
+        from dpsan.sanitize.sanitizer import Sanitizer
+
+        if (run := self.audited_run()) is None:
+            missing = self.epsilon is None and self.only is None
+            refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
+            self.check_epsilon()
+            return Sanitizer.from_spec(self.spec().of_table(), self.store())
+        spec = replace(run.of_table(), embeddings=self.embeddings, vocab_size=self.vocab_size)
+        sanitizer = Sanitizer.from_spec(spec, self.store())
+        run.check(sanitizer.embeddings.digest)
+        return sanitizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compare(Page, Container, Vocabulary):
+    """Compare mechanisms at the same certified LDP epsilon.
+
+    Measure utility and attacks on words of the vocabulary, or with --data on your own texts. The
+    result contains no text.
+
+    Examples:
+        dpsan compare
+        dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8
+        dpsan compare --data reviews.tsv -k text --labels label --csv
+    """
+
+    rules: ClassVar = """
+        --csv excludes --json and --html
+        --labels, --field and --delimiter need --data
+    """
+
+    mechanism: list[str] | None = option("-m, --mechanism NAME", panel=PRIVACY)
+    """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
+    epsilon_ldp: list[str] | None = option("--epsilon-ldp LIST", panel=PRIVACY)
+    """Certified LDP epsilons with commas between them. Default: 4,8."""
+    param: list[str] | None = option("-p, --param NAME=VALUE", panel=PRIVACY)
+    """Set a parameter of all mechanisms that have it, such as delta=1e-6. Repeatable."""
+    data: Path | None = option("--data FILE", panel=INPUT)
+    """Texts to sanitize. Default: words of the vocabulary at their public frequencies."""
+    labels: str | None = option("--labels FIELD", panel=INPUT)
+    """Field of --data with labels. Train and test a classifier on clean (c) and sanitized (s)
+    texts."""
+    seeds: int = option("--seeds N", 5, min=1)
+    """Sanitize N times with public random numbers, and print means with 95 % intervals."""
+    as_csv: bool = flag("--csv", panel=OUTPUT)
+    """Write CSV."""
+
+    def run(self) -> int:
+        """Sanitize, attack and write the table; 1 if no mechanism has figures."""
+        self.check_rules()
+        self.check_files()
+
+        from dpsan.analysis.compare import Request, as_csv, drafts, growing
+        from dpsan.analysis.evaluate.pairs import Inputs
+
+        request = Request(
+            drafts=drafts(self.mechanism, options.parameters(self.param)),
+            epsilons=options.positive_numbers("--epsilon-ldp", self.epsilon_ldp or ["4,8"]),
+            seeds=self.seeds,
+            data=self.data,
+            inputs=Inputs() if self.data is None else self.input_options(self.data),
+            labels=self.labels,
+        )
+        self.check_page()
+        vocabulary, space = self.open_space()
+        comparison, printed = None, 0
+        try:
+            with self.progress.named() as report:
+                for comparison in growing(request, vocabulary, space, report):
+                    text = as_csv(comparison) if self.as_csv else ""
+                    typer.echo(text[printed:], nl=False)
+                    printed = len(text)
+        finally:  # also after a signal: a finished row took minutes
+            if comparison is not None:
+                self._write(comparison, vocabulary)
+                done, wanted = len(comparison.rows), len(request.drafts) * len(request.epsilons)
+                if done < wanted:
+                    say(f"{done} of {wanted} rows are finished")
+        return 0 if comparison and comparison.measured else 1
+
+    def _write(self, comparison: Comparison, vocabulary: Embeddings) -> None:
+        """Write the rows so far, but for CSV, which is written row by row."""
+        from dpsan.analysis.compare import as_record, shown
+
+        command = shlex.join(["dpsan", *sys.argv[1:]])
+        if not self.as_csv:
+            source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
+            words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
+            about = {"dpsan": __version__, "command": command, "embeddings": words}
+            self.show({**about, **as_record(comparison)}, [shown(comparison)])
+            sys.stdout.flush()
