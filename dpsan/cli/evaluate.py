@@ -81,7 +81,7 @@ class Evaluate(Page, Texts, Vocabulary, Audited):
         self.check_files()
 
         from dpsan.analysis.evaluate import check, evaluate
-        from dpsan.sanitize.guarantee_and_sampler import build
+        from dpsan.sanitize.rewriting import build
 
         run, spec = self._run_and_settings()
         question = self._question(spec.tokenizer)

@@ -31,7 +31,6 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.headers import known_paths
 from dpsan.formats.json_scan import (
     EMPTY_LIST,
     TOO_DEEP,
@@ -47,7 +46,7 @@ from dpsan.formats.json_scan import (
 from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
-from dpsan.formats.registry import named_otherwise
+from dpsan.formats.registry import known_paths, named_otherwise
 from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, text_records
 
 _HELD: Final = 1024

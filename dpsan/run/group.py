@@ -28,8 +28,8 @@ from dpsan.run.plan import Outcome, Task
 from dpsan.run.stream import Work, rewrite_stream
 
 if TYPE_CHECKING:
-    from dpsan.run.audit import AuditWriter
-    from dpsan.run.same_request import RequestFile
+    from dpsan.run.audit.writer import AuditWriter
+    from dpsan.run.side_outputs import RequestFile
 
 _MOST: Final = 128
 """Outputs of a group: each has an open descriptor."""

@@ -29,9 +29,9 @@ from dpsan.run.memo_file import UNITS, MemoFile
 from dpsan.run.units import Pending as PendingUnits
 from dpsan.run.units import Units
 from dpsan.run.workers import Done, Inline, Workers, sanitized
-from dpsan.sanitize.accountant import MemoTotals, merged
+from dpsan.sanitize.accountant import MemoTotals
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.result import Sanitized, Texts
+from dpsan.sanitize.result import Sanitized, Texts, merged
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import RULES

@@ -10,8 +10,7 @@ from dpsan.errors import failure
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.passing import Passing
-from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
-from dpsan.sanitize.figures import Lacking
+from dpsan.sanitize.accountant import Accountant, Lacking, LedgerTotals, MemoTotals
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,7 @@ from dpsan.run.plan import Outcome, Result, Task
 from dpsan.run.stream import Work, rewrite_stream
 
 if TYPE_CHECKING:
-    from dpsan.run.same_request import RequestFile
-    from dpsan.run.side_outputs import FileLog
+    from dpsan.run.side_outputs import FileLog, RequestFile
 
 
 def plan_outputs(

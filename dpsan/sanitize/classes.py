@@ -1,4 +1,4 @@
-"""Classes of words of a request: its groups on a vocabulary, and the rules of look-up."""
+"""Classes of words of a request: groups on a vocabulary, rules of look-up, and what tokens show."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,8 +24,11 @@ from dpsan.embeddings.word_lists import (
 )
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tables.near_sets import Group
+from dpsan.only.decision import NAMES
 from dpsan.privacy.guarantee import WordGroup
-from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
+from dpsan.sanitize.consistent import NumberPolicy, kind_or_number
+from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
@@ -260,3 +263,45 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
         return listed.get(lists.group(word) or "") if code is None and listed else code
 
     return ClassRules(string, lacking)
+
+
+COLUMNS: Final = ("token", "label", "class", "group", "rule", "passes", "why")
+"""What is told of a token; class, group and rule are None where it passes, and ``passes`` is None
+where it is drawn."""
+
+
+def explained(rewriter: OnlyRewriter, text: str) -> list[dict[str, str | None]]:
+    """Return by its name what :data:`COLUMNS` lists of each token of a text; nothing is drawn."""
+    why = {rule.name: rule.why for rule in rewriter.rules.rules}
+    out = []
+    for block in rewriter.decided_unit(Texts([text], b"", [0], audit=True)).blocks:
+        tokens, drawn = block.tokens, block.decision
+        assert tokens is not None and tokens.labels is not None  # noqa: S101, PT018 - requested
+        labels = [rewriter.viewer.labels[code] for code in tokens.labels.tolist()]
+        columns = (tokens.originals, labels, tokens.output_ids.tolist(), tokens.passes or ())
+        for token, label, at, passes in zip(*columns, strict=True):
+            word_class = group = rule = None
+            if passes is None:
+                code = int(drawn.group[at])
+                word_class, group = rewriter.classes[code], rewriter.groups[code]
+                rule = rewriter.rules.rules[drawn.rule[at]].name
+            reason = why.get(rule or str(passes).removeprefix("rule "))
+            row = (token, label, word_class, group, rule, passes, reason)
+            out.append(dict(zip(COLUMNS, row, strict=True)))
+    return out
+
+
+def expected_plain(rewriter: OnlyRewriter, drawn: Mapping[int, int]) -> float:
+    """Return how many drawn names are expected to be ordinary words too, by the pools of names.
+
+    Args:
+        rewriter: that drew them.
+        drawn: number of draws of each group.
+    """
+    expected = 0.0
+    for group, draws in drawn.items():
+        pool = rewriter.outputs.get(rewriter.groups[group], ())
+        if draws and pool and rewriter.groups[group] in NAMES:
+            plain = sum(rewriter.lexicon.plain(word.lower()) for word in pool)
+            expected += draws * plain / len(pool)
+    return expected

@@ -30,9 +30,9 @@ from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
+from dpsan.sanitize.consistent import NumberPolicy, Numbers
 from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
 from dpsan.sanitize.result import (
     ACTIONS,
     Action,
@@ -212,7 +212,6 @@ class OnlyRewriter:
                 outputs=[],
                 input_ids=none,
                 output_ids=rows[inside],
-                usual=none,
                 passes=deciding.passed_by(match, places, self.lexicon, at, inside),
                 labels=view.label[inside],
             )

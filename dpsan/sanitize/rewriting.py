@@ -1,21 +1,33 @@
-"""Rewrite texts: look words up, draw outputs, and put these in their positions."""
+"""Build the mechanism of a request, and rewrite texts by its sampler.
+
+:func:`build` is where a run's guarantee is computed, and refused if it is not proved.
+:class:`Rewriter` looks words up, draws outputs, and puts these in their positions.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_capitals
+from dpsan.embeddings.word_lists import lists_digest
+from dpsan.errors import Hint, UnprovedError, UsageError, refuse
+from dpsan.mechanisms.base import BaseResponse, Mechanism
+from dpsan.mechanisms.optimal.group_response import GroupResponse
+from dpsan.mechanisms.registry import is_own, own_file, space_for
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
-from dpsan.sanitize.classes import class_rules, number_rules
-from dpsan.sanitize.consistent import OneDraw
-from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
+from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize.classes import Grouping, class_rows, class_rules, number_rules
+from dpsan.sanitize.consistent import NumberPolicy, Numbers, OneDraw, check_numbers
 from dpsan.sanitize.result import (
     AuditTable,
     DrawnTexts,
@@ -28,6 +40,8 @@ from dpsan.sanitize.result import (
     sums_of_runs,
     together,
 )
+from dpsan.sanitize.settings import Settings
+from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.lookup import MASKED, OUTSIDE, Lookup
@@ -36,7 +50,104 @@ from dpsan.text.spanned_tokens import clipped
 from dpsan.text.tokens import ARTICLES, LONG, TOKENIZERS, segments
 
 if TYPE_CHECKING:
+    from dpsan.outcomes.language.decoding import Tables
     from dpsan.sanitize.fluent import Fluent
+
+Opened = Callable[[], tuple[Embeddings, MetricSpace]]
+"""Opens a vocabulary, as :func:`dpsan.space.cached_index.open_space` does."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """Mechanism, guarantee and sampler of one request on one vocabulary."""
+
+    spec: Settings
+    embeddings: Embeddings
+    space: MetricSpace
+    mechanism: Mechanism
+    guarantee: Guarantee
+    sampler: Sampler | None
+    """None where words of some classes are replaced, and no mechanism draws."""
+    grouping: Grouping
+    """Groups of words that are one input."""
+    public: tuple[int, ...] = ()
+    """Row numbers of public words, ascending."""
+    decoding: Tables | None = None
+    """The decoder's tables if the drawn words are decoded, else None."""
+    language_model: str | None = None
+    """SHA-256 of the file of the model that they have."""
+
+
+def build(spec: Settings, opened: Opened) -> Built:
+    """Open the vocabulary and prepare the mechanism on it.
+
+    Args:
+        spec: the request.
+        opened: opens the vocabulary; called after the request was checked, if that needs one.
+
+    Raises:
+        UsageError: a value outside its domain.
+        UnprovedError: the guarantee is not proved, and the request does not allow that.
+        EmbeddingError: the vocabulary cannot be used.
+    """
+    kind = spec.kind()
+    if spec.only:
+        # Rules and lists say what is drawn: no vectors are read.
+        words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
+        space = MetricSpace(words, centroid=np.zeros(1))
+        replacing = GroupResponse(spec.epsilon or 0.0)
+        promise = replacing.guarantee(space)
+        check_numbers(spec.numbers, promise)
+        return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
+    user_file = own_file(kind.name)
+    if user_file is not None:  # workers may run in another directory
+        spec = replace(spec, mechanism=user_file.name, own_sha256=user_file.sha256)
+    reviewed = not is_own(kind.name)
+    mechanism = spec.build()  # before the slow part: usage errors first
+    embeddings, space = opened()
+    space = space_for(space, kind.name)
+    public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
+    groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
+    mechanism = mechanism.with_public(public).resolved(space)
+    if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
+        mechanism = mechanism.with_groups(groups.groups)
+    guarantee = replace(mechanism.guarantee(space), groups=groups.sizes, reviewed=reviewed)
+    if not reviewed and guarantee.status is Status.PROVED:  # docs/proofs.md does not prove it
+        claimed = mechanism.status is Status.PROVED
+        guarantee = replace(guarantee, status=Status.CLAIMED if claimed else mechanism.status)
+    if guarantee.status is not Status.PROVED and not spec.allow_unproved:
+        raise UnprovedError(
+            f"{mechanism.name} is {guarantee.standing}: {guarantee.why}",
+            Hint(
+                "allow_unproved=True runs it all the same",
+                "--allow-unproved runs it all the same",
+            ),
+        )
+    check_numbers(spec.numbers, guarantee)
+    sampler = mechanism.prepare(space)
+    built = Built(spec, embeddings, space, mechanism, guarantee, sampler, groups, public)
+    return _decoding(built) if spec.fluent else built
+
+
+def _decoding(built: Built) -> Built:
+    """Return the same with tables by which drawn words are decoded.
+
+    Raises:
+        UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
+    """
+    from dpsan.outcomes.language.decoding import LEAST_EPSILON, tables_for
+    from dpsan.outcomes.language.ngrams import model_for
+
+    model = model_for(built.embeddings)
+    if model is None:
+        need = "fluent output needs the bundled vocabulary, which has a language model"
+        raise UsageError(need, "without fluent output any vocabulary will do")
+    epsilon = built.guarantee.epsilon_ldp
+    need = f"fluent output needs an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})"
+    refuse(epsilon < LEAST_EPSILON, need, "below it a decoder invents the text")
+    rows = words_in_groups(getattr(built.mechanism, "groups", ()))
+    tables = tables_for(built.mechanism, built.space, model[0], epsilon, rows)
+    return replace(built, decoding=tables, language_model=model[1])
 
 
 class Rewriter:
@@ -227,24 +338,20 @@ class Rewriter:
             continued: whether it is a segment that is not the first.
         """
         batch, codes, rows, outputs = draws.batch, draws.batch.codes, draws.rows, draws.outputs
-        respelt: Ids | slice = slice(0)
-        several: Ids | None = None
         if self._built.decoding is not None:
-            rows, outputs, several = self._fluent.of_texts(rows, outputs, gap_kinds(batch))
+            rows, outputs = self._fluent.of_texts(rows, outputs, gap_kinds(batch))
         articles = np.isin(rows, self._drawn_articles)
         may_be = articles | (codes == OUTSIDE) if self._articles_agree else articles
         hidden = (codes >= 0) | (codes == MASKED)
         agree(outputs, batch.gaps, hidden, np.flatnonzero(may_be).tolist())
         if self._natural is not None:
-            respelt = self._natural.write(batch, outputs, rows, continued=continued)
+            self._natural.write(batch, outputs, rows, continued=continued)
         actions = actions_of(codes, self._built.space.n)
         table = None
         if audit:
-            usual, drawn = rows.copy(), None
-            if several is not None:
-                usual[several] = -1
+            drawn = None
+            if self._built.decoding is not None:
                 drawn = [None if row < 0 else self.words[row] for row in draws.rows.tolist()]
-            usual[respelt] = usual[articles] = -1
             table = AuditTable(
                 batch.sizes,
                 *batch.gap_lengths(),
@@ -253,7 +360,6 @@ class Rewriter:
                 outputs,
                 codes,
                 draws.rows,
-                usual,
                 draws.first,
                 drawn,
             )

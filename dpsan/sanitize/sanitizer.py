@@ -16,11 +16,9 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
-from dpsan.sanitize.consistent import Distinct, Unit, check_unit_of_texts
-from dpsan.sanitize.guarantee_and_sampler import Opened, build
-from dpsan.sanitize.numbers_by_value import NumberPolicy
+from dpsan.sanitize.consistent import Distinct, NumberPolicy, Unit, check_unit_of_texts
 from dpsan.sanitize.result import Sanitized, Texts
-from dpsan.sanitize.rewriting import Rewriter
+from dpsan.sanitize.rewriting import Opened, Rewriter, build
 from dpsan.sanitize.settings import DEFAULT_MECHANISM, SETTINGS, Settings
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dpsan.privacy.guarantee import Status
-from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
-from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import (
+from dpsan.sanitize.accountant import (
     CHOICE,
     CHOSEN,
     EARLIER,
@@ -20,15 +18,18 @@ from dpsan.sanitize.figures import (
     NATION,
     RANDOM,
     SAME,
+    Accountant,
     Figure,
     Figures,
+    LedgerTotals,
+    MemoTotals,
     ledger_line,
     loss,
     not_protected,
     of_guarantee,
     weakness,
 )
-from dpsan.sanitize.numbers_by_value import FORMS
+from dpsan.sanitize.consistent import FORMS, Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.settings import Settings
 from dpsan.text.numerals import counted, number, percent

@@ -18,7 +18,7 @@ from dpsan.files import names as final_name
 from dpsan.files import names as swept
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
-from dpsan.run.audit import AuditWriter
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.plan import Plan, Result
 from dpsan.run.run import Run
 

@@ -19,9 +19,9 @@ from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
-from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.audit import finite, read_rows
 from dpsan.run.audit import writer as audit_rows
-from dpsan.run.audit.schema import finite
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.batches import FileBatchSize
 from dpsan.run.plan import Plan
 from dpsan.run.stream import Work, rewrite_stream

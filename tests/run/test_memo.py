@@ -16,7 +16,8 @@ from dpsan import Memo, Sanitizer
 from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
-from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.audit import read_rows
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.memo_file import NAME
 from dpsan.run.plan import Plan
 from dpsan.run.records import History

@@ -17,8 +17,8 @@ from dpsan.only.permutations import Permutation, permutation_of
 from dpsan.only.plans import Plans
 from dpsan.only.slots import Unit as Slots
 from dpsan.run.memo_file import NAME
+from dpsan.run.units import packed, replaced, unpacked
 from dpsan.sanitize.decided import Shared
-from dpsan.sanitize.lasting import packed, replaced, unpacked
 from dpsan.sanitize.result import Texts
 
 ONLY = Sanitizer(only="sensitive")

@@ -17,7 +17,7 @@ from typing import ClassVar, TypeAlias
 
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
-from dpsan.formats.documents.document import Document, RefusedError
+from dpsan.formats.documents import Document, RefusedError
 from dpsan.formats.documents.html import HtmlText, noted, page_texts
 from dpsan.formats.documents.mail_parts import (
     Entity,
