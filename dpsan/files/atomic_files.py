@@ -15,14 +15,7 @@ from typing import Any, Final, Protocol, Self
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.names import (
-    create_locked,
-    publish,
-    refuse_special,
-    sweep,
-    sync_directory,
-    temporary_name,
-)
+from dpsan.files import names
 from dpsan.files.source import closing_descriptor
 
 _ACL: Final = "system.posix_acl_access"
@@ -122,18 +115,18 @@ class AtomicFile(Sink):
         private: bool = False,
         packer: Packer | None = None,
     ) -> None:
-        refuse_special(target)
+        names.refuse_special(target)
         if not force and os.path.lexists(target):
             hint = "name another; --force replaces it, and it is lost" * private
             raise OutputError(f"{target}: exists", hint or "--force replaces it")
         self.target, self._force = target, force
         self._like, self._private = like, private
-        sweep(target)
-        self._temporary = target.with_name(temporary_name(target.name))
+        names.sweep(target)
+        self._temporary = target.with_name(names.temporary_name(target.name))
         # Noted first: a signal may come as soon as the file is there.
         _UNFINISHED.add(self._temporary)
         try:
-            descriptor = create_locked(self._temporary)
+            descriptor = names.create_locked(self._temporary)
         except OSError as error:
             self._forget()
             hint = f"mkdir -p {target.parent}" * (not target.parent.exists())
@@ -160,7 +153,7 @@ class AtomicFile(Sink):
         self.sync()
         self.publish()
         with self._or_nothing():
-            sync_directory(self.target.parent)
+            names.sync_directory(self.target.parent)
 
     def seal(self) -> None:
         """Write what the compressor holds, and set the mode.  Raises as :meth:`commit`."""
@@ -201,7 +194,7 @@ class AtomicFile(Sink):
     def publish(self) -> None:
         """Give the file its final name.  Raises as :meth:`commit`."""
         with self._or_nothing():
-            publish(self._temporary, self.target, force=self._force)
+            names.publish(self._temporary, self.target, force=self._force)
         self.discard()  # the temporary name
 
     def hand_over(self) -> None:
@@ -264,7 +257,7 @@ def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
         if not os.path.lexists(path):
             raise
         made = False  # another process was faster
-    sync_directory(path.parent)
+    names.sync_directory(path.parent)
     return made
 
 
@@ -317,7 +310,7 @@ class PrivateFile:
             os.fsync(self._descriptor)
             if place:
                 self.place()
-            sync_directory(self._path.parent)
+            names.sync_directory(self._path.parent)
         except OSError as error:
             raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
 

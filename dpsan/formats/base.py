@@ -26,8 +26,8 @@ written once for inputs joined into one output; a ``frame`` that holds records t
 made of records alone."""
 
 
-Reject: TypeAlias = Callable[[bytes, InputError | None], None]
-"""Takes a bad record and what is wrong; further pieces of a long record come with None."""
+Reject: TypeAlias = Callable[[bytes, InputError], None]
+"""Takes a bad record and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,14 +52,14 @@ class Rows:
         self._source, self._options = source, options
         self.delimiter = delimiter
         """Delimiter of cells; the first line may name it."""
-        self._first = self._held = self._quotes = 0
+        self._first = self._held = 0
         self._cells: list[bytes] = []
         self._open: list[bytes] = []
         """Pieces of a quoted cell that has not ended."""
 
     def __iter__(self) -> Iterator[Row | Record | None]:
         """Yield rows; the record of a byte order mark; None when idle.  Raises InputError."""
-        for item in text_records(self._source, self._options, self._set_aside):
+        for item in text_records(self._source, self._options):
             if item is None:
                 yield None
                 continue
@@ -88,18 +88,6 @@ class Rows:
                 yield row
         if self._open:
             raise InputError(self._source.name, "a quoted cell does not end", line=self._first)
-
-    def _set_aside(self, raw: bytes, problem: InputError | None) -> None:
-        """Reject a line that is too long, unless its cells begin before it or go on after it."""
-        if problem:
-            self._problem, self._quotes = problem, 0
-        reject = self._options.reject
-        if reject is None or self._open or self._problem.line == 1:
-            raise self._problem
-        reject(raw, problem)
-        self._quotes += raw.count(b'"')
-        if raw.endswith(b"\n") and self._quotes % 2:
-            raise self._problem
 
     def _line(self, line: int, raw: bytes, ending: bytes) -> Row | None:
         owes = b"" if ending else b"\n"

@@ -23,31 +23,19 @@ seen, :data:`_HELD` at most, and without it the input fails with nothing written
 from __future__ import annotations
 
 import json
-from codecs import BOM_UTF8
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
+from dpsan.formats import json_scan
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.json_scan import (
-    EMPTY_LIST,
-    TOO_DEEP,
-    KindError,
-    Scan,
-    Strings,
-    after_space,
-    following,
-    is_blank,
-    opening_of,
-    pruned,
-)
 from dpsan.formats.passing import Fields, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
 from dpsan.formats.registry import known_paths, named_otherwise
-from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, text_records
+from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20
@@ -121,18 +109,18 @@ class JsonReader:
             return text
 
         try:
-            strings = Strings(raw, position, positions, read)
-            if not is_blank(raw, strings.end):
+            strings = json_scan.Strings(raw, position, positions, read)
+            if not json_scan.is_blank(raw, strings.end):
                 raise MalformedError(strings.end)
             unit = self._unit(line, raw) if self._unit_steps else ""
             if options.drop_other:
-                raw = pruned(raw, position.place) + raw[strings.end :]
+                raw = json_scan.pruned(raw, position.place) + raw[strings.end :]
                 top = self._kept.top
                 at = top if position is positions.top else self._kept.item(top)
-                strings = Strings(raw, at, self._kept, read)
+                strings = json_scan.Strings(raw, at, self._kept, read)
         except RecursionError:
-            raise InputError(source.name, TOO_DEEP, line=line) from None
-        except KindError as error:
+            raise InputError(source.name, json_scan.TOO_DEEP, line=line) from None
+        except json_scan.KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
             if error.path:
@@ -163,8 +151,7 @@ class JsonReader:
             name, others = self._options.unit_field, self.positions.fields.others
             what = f"no string or number in the field '{name}'"
             near = "" if name in others else near_path(name, others) or self._there()
-            hint = "; ".join(filter(None, ("it names the unit", near)))
-            raise InputError(self._source.name, what, hint, line=line)
+            raise InputError(self._source.name, what, near, line=line)
         return value
 
     def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
@@ -220,7 +207,7 @@ class JsonReader:
 class _Render:
     """A line of JSON with other strings in the chosen positions."""
 
-    strings: Strings
+    strings: json_scan.Strings
     ending: bytes
     keep_equal: bool
 
@@ -241,20 +228,10 @@ class JsonlFormat(Format):
         return reader.held_back(_lines(source, options, reader))
 
     def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
-        """Yield a top-level member of each object, also where it is a number."""
-        import orjson
-
-        for item in raw_records(source, options.max_record):
-            if item is None or is_blank(item[1]):
-                continue
-            try:
-                label = orjson.loads(item[1].removeprefix(BOM_UTF8))[field]
-            except (orjson.JSONDecodeError, KeyError, TypeError):
-                raise InputError(source.name, f"no label '{field}'", line=item[0]) from None
-            if isinstance(label, list | dict) or label is None:
-                what = "a label must be a string or a number"
-                raise InputError(source.name, what, line=item[0])
-            yield str(label)
+        """Yield a member of each record, also where it is a number."""
+        for record in self.read(source, replace(options, fields=("**",), unit_field=field)):
+            if record is not None and (record.unit or record.texts):
+                yield record.unit
 
 
 _QUOTED: Final = "JSON has double quotation marks: json.dumps"
@@ -262,7 +239,7 @@ _QUOTED: Final = "JSON has double quotation marks: json.dumps"
 
 def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
     """Yield each record, and which fields it has."""
-    for item in text_records(source, options, options.reject):
+    for item in text_records(source, options):
         if item is None:
             yield None
             continue
@@ -271,7 +248,7 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             raw = raw[len(mark) :]
             yield Record(1, [], Unchanged(mark), part="mark"), set()
         owes = b"" if ending else b"\n"
-        if is_blank(raw):
+        if json_scan.is_blank(raw):
             yield Record(line, [], Unchanged(raw + ending), owes=owes), set()
             continue
         array = line == 1 and raw.lstrip().startswith(b"[")
@@ -321,27 +298,27 @@ def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
         yield Record(1, [], Unchanged(mark), part="mark"), set()
     line, inside = 1, False
     try:
-        while inside or not is_blank(data, at):
-            inner = None if inside else opening_of(data, at)
+        while inside or not json_scan.is_blank(data, at):
+            inner = None if inside else json_scan.opening_of(data, at)
             if inner is not None:  # the items of an array are its records
-                empty = EMPTY_LIST.match(data, inner)
+                empty = json_scan.EMPTY_LIST.match(data, inner)
                 after, inside = empty.end() if empty else inner, not empty
                 yield _frame(line, data[at:after])
             else:
-                end = Scan(data, None, at=at).end
+                end = json_scan.Scan(data, None, at=at).end
                 position, after = reader.positions.top, end
                 if inside:
-                    after, closing = following(data, end)
+                    after, closing = json_scan.following(data, end)
                     inside = not closing
                     if reader.from_lists:
                         position = reader.positions.item(position)
-                first = line + data.count(b"\n", at, after_space(data, at))
+                first = line + data.count(b"\n", at, json_scan.after_space(data, at))
                 raw, ending = data[at:end], data[end:after]
                 yield reader.record(first, raw, ending, position)
             line += data.count(b"\n", at, after)
             at = after
     except MalformedError as error:
-        at = after_space(data, error.at)
+        at = json_scan.after_space(data, error.at)
         hint = _QUOTED * (data[at : at + 1] == b"'") or named_otherwise("json", source.name)
         wrong = MalformedError(at, "invalid JSON", hint)
         raise wrong.in_file(source.name, data) from None

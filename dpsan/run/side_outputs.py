@@ -79,16 +79,14 @@ class BadRecords(PrivateFile):
         self.place()
         self._complain, self.count = complain, 0
 
-    def __call__(self, raw: bytes, problem: InputError | None) -> None:
+    def __call__(self, raw: bytes, problem: InputError) -> None:
         """Write a record to the file of bad records.
 
         Args:
             raw: as it stands in the input, with its ending.
-            problem: names file and line; None for another piece of the same record.
+            problem: names file and line.
         """
         self.send(raw)
-        if problem is None:
-            return
         self.count += 1
         if self.count <= _SHOWN:
             self._complain(f"{problem.on_command_line()}: left out")

@@ -259,7 +259,7 @@ class _Flow:
         if replacing is None or self.units is None:
             return [*map(sanitized, answers)]
         return [
-            replacing.in_unit(decided(answer), key, unit)
+            replacing.in_units(decided(answer), key, [unit])
             for answer, key, unit in zip(answers, self.keys, self.units, strict=True)
         ]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -26,13 +26,12 @@ import numpy as np
 from dpsan.errors import UsageError, refuse
 from dpsan.only.plans import Plans
 from dpsan.only.slots import AGE, Pool
-from dpsan.privacy.randomness import KEY_BYTES, derive_key, new_key
+from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.memo_file import MemoFile
 from dpsan.run.workers import Done, Workers, decided, sanitized
 from dpsan.sanitize.consistent import Distinct
-from dpsan.sanitize.decided import MOST, DecidedTexts, Shared
-from dpsan.sanitize.replacing import OnlyRewriter
-from dpsan.sanitize.result import Sanitized, Texts, joined, together
+from dpsan.sanitize.decided import MOST, Shared
+from dpsan.sanitize.result import Sanitized, Texts, together
 from dpsan.sanitize.sanitizer import Sanitizer
 
 _MARK: Final = np.dtype("<u8")
@@ -42,25 +41,29 @@ _PASSING: Final = 1 << 16
 
 @dataclass
 class Pending:
-    """A batch of messages of units."""
+    """A batch of messages that a memo answers, of which some are being sanitized."""
 
-    owner: Units
-    units: Sequence[str]
-    """The unit of each text."""
+    settled: Callable[[Pending], Sanitized]
     futures: Sequence[Future[Done]]
     """One for the batch, or with an epsilon for each run of texts of one unit."""
+    units: Sequence[str] = ()
+    """The unit of each text; nothing where each text is one."""
+    texts: Sequence[str] = ()
+    digests: Sequence[bytes] = ()
+    """Keyed digests of texts that are units."""
+    indices: Sequence[int] = ()
+    """Indices of those of them that are being sanitized."""
     changed: dict[str, tuple[bytes, int, bool]] = field(default_factory=dict)
     """Bytes of the units that got new draws, how many draws have a loss, and whether it is new."""
 
     def result(self) -> Sanitized:
-        """Return the outputs, in the turn in which they are stored."""
-        return self.owner.settled(self)
+        """Return the outputs of all texts, in the turn in which they are stored."""
+        return self.settled(self)
 
     def drawn(self) -> bool:
-        """Wait for the workers; return whether there is a text."""
-        for future in self.futures:
-            future.result()
-        return bool(self.units)
+        """Wait for the workers; return whether the memo may get entries."""
+        results = [future.result() for future in self.futures]
+        return bool(self.units) or any(isinstance(r, Sanitized) and any(r.drawn) for r in results)
 
 
 class Passing(set[bytes]):
@@ -111,14 +114,14 @@ class Units:
             OutputError: the key of a new unit cannot be stored.
         """
         if self.sanitizer.replacing:
-            return Pending(self, units, [workers.submit(batch._replace(undrawn=True))])
+            return Pending(self.settled, [workers.submit(batch._replace(undrawn=True))], units)
         keys, futures, at = self._keys(units), [], 0
         for unit, run in groupby(units):
             end = at + len([*run])
             texts = Texts(batch.texts[at:end], keys[unit], range(end - at), batch.audit)
             futures.append(workers.submit(texts))
             at = end
-        return Pending(self, units, futures)
+        return Pending(self.settled, futures, units)
 
     def _keys(self, units: Sequence[str]) -> dict[str, bytes]:
         """Return the keys of units; those of new units are on disk."""
@@ -168,7 +171,7 @@ class Units:
             units.append(Shared(number) if data is None else unpacked(data, number, plans))
         before = [(len(unit.ids), len(unit.originals)) for unit in units]
         of_text = [numbers[unit] for unit in pending.units]
-        done = replaced(replacing, decided(pending.futures[0]), new_key(), units, of_text)
+        done = replacing.in_units(decided(pending.futures[0]), new_key(), units, of_text)
         for number, rows in zip(of_text, done.replaced, strict=True):
             units[number].originals.update(dict.fromkeys(row[:2] for row in rows))
         for unit, data, shared, sizes in zip(names, stored, units, before, strict=True):
@@ -202,30 +205,6 @@ def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:
 
 _FIRST: Final = 1 << AGE
 """Key of the first word: a unit that lasts never ends."""
-
-
-def replaced(
-    rewriter: OnlyRewriter,
-    decided: DecidedTexts,
-    key: bytes,
-    units: Sequence[Shared],
-    of_text: Sequence[int],
-) -> Sanitized:
-    """Replace what was decided in the next texts of units, which may have had others.
-
-    Args:
-        rewriter: that decided.
-        decided: texts, each of which is a context or has several.
-        key: fresh and secret.
-        units: they grow.
-        of_text: index of the unit of each text.
-    """
-    of_context, parts = np.repeat(of_text, decided.counts), []
-    for number, block in enumerate(decided.blocks):
-        moved = block.in_units(of_context[block.decision.unit])
-        subkey = derive_key(key, "block", number)  # streams of a unit begin anew
-        parts.append(rewriter.drawn(moved, subkey, units, lasting=True))
-    return replace(joined(together(parts), decided.counts), invisible=decided.invisible)
 
 
 def packed(shared: Shared, plans: Plans) -> bytes:

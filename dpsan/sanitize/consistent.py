@@ -25,14 +25,8 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import DATES, NUMBERS
 from dpsan.errors import Hint, UsageError, unknown_name
+from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
-from dpsan.privacy.randomness import (
-    Streams,
-    derive_key,
-    streams_by_word,
-    streams_for,
-    string_positions,
-)
 from dpsan.sanitize.result import Forms, Texts
 from dpsan.text.batch import BoundedCache, Ids
 from dpsan.text.tokens import folded
@@ -42,7 +36,7 @@ if TYPE_CHECKING:
     from dpsan.only.alone import Kind
     from dpsan.text.number_forms import FormedNumber
 
-Draw = Callable[[Ids, Streams], Ids]
+Draw = Callable[[Ids, randomness.Streams], Ids]
 """Draws outputs (m,) from inputs (m,) and their streams."""
 Spelt = Callable[[Ids], Sequence[str]]
 """Returns the words at some indices, as they stand in the text."""
@@ -138,11 +132,11 @@ class OneDraw:
             units = [
                 number for number, begin in zip(numbers, begins.tolist(), strict=True) if begin
             ]
-            outputs[new] = self.draw(inputs[new], streams_for(key, units, counts))
+            outputs[new] = self.draw(inputs[new], randomness.streams_for(key, units, counts))
             outputs = outputs[indices][which]
         else:
-            positions = string_positions(derive_key(key, "strings"), strings)
-            outputs = self._by_word(derive_key(key, "words"), codes, inputs, positions)
+            positions = randomness.string_positions(randomness.derive_key(key, "strings"), strings)
+            outputs = self._by_word(randomness.derive_key(key, "words"), codes, inputs, positions)
             names_of = np.array([second for _, second in positions], dtype=np.uint64)
             marks = codes[new].astype(np.uint64)
             unknown = codes[new] >= self.n
@@ -174,7 +168,7 @@ class OneDraw:
         missing = np.unique(rows[table[rows] < 0])
         of_strings = np.full(len(strings), self.n)
         of_strings[codes[~listed] - self.n] = inputs[~listed]
-        streams = streams_by_word(key, missing.tolist(), strings)
+        streams = randomness.streams_by_word(key, missing.tolist(), strings)
         drawn = self.draw(np.append(missing, of_strings), streams)
         table[missing] = drawn[: len(missing)]
         outputs = np.empty_like(codes)
@@ -317,7 +311,7 @@ class Numbers:
         return Forms(min(prod(kind.sizes) for kind in kinds), sum(kind.same for kind in kinds))
 
     def drawn(
-        self, words: Sequence[str], indices: NDArray[np.int64], streams: Streams
+        self, words: Sequence[str], indices: NDArray[np.int64], streams: randomness.Streams
     ) -> list[str]:
         """Return another number for each, from the streams of a batch.
 
@@ -352,7 +346,7 @@ class Numbers:
             key: of the batch.
             by_word: where the words are parts of one record, numbers of its earlier parts; grows.
         """
-        subkey, by_record = derive_key(key, "numbers"), self._unit in (None, Unit.RECORD)
+        subkey, by_record = randomness.derive_key(key, "numbers"), self._unit in (None, Unit.RECORD)
         units = records.tolist() if by_record else [0] * len(words)
         names = [folded(word) for word in words]
         if self._unit is None:
@@ -369,11 +363,11 @@ class Numbers:
                 positions.append((unit, order.setdefault(string, len(order)) | _STRING))
             spellings[unit, string, word] = drawn_as[unit, string]
         if not by_record:
-            positions = string_positions(subkey, [string for _, string in drawn_as])
+            positions = randomness.string_positions(subkey, [string for _, string in drawn_as])
         # Spellings of one string have the same form and value, and so the same digits.
         order_of_draws = sorted(spellings, key=spellings.__getitem__)
         indices = np.array([spellings[pair] for pair in order_of_draws])
-        streams = streams_by_word(subkey, [], positions)
+        streams = randomness.streams_by_word(subkey, [], positions)
         values = self.drawn([word for *_, word in order_of_draws], indices, streams)
         written = dict(zip(order_of_draws, values, strict=True))
         return [written[pair] for pair in in_unit]

@@ -28,7 +28,7 @@ from dpsan.only.spans import marks
 from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer
-from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
+from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
 from dpsan.sanitize.consistent import NumberPolicy, Numbers
 from dpsan.sanitize.consistent import Unit as Scope
@@ -342,7 +342,7 @@ class OnlyRewriter:
         for first, last in batches(batch.texts, batch.numbers):
             part = batch.part(first, last)
             units = [Shared(number) for number in dict.fromkeys(part.numbers)]
-            parts.append(self.in_unit(self.decided_unit(part), batch.key, *units))
+            parts.append(self.in_units(self.decided_unit(part), batch.key, units))
         return together(parts)
 
     def decided_unit(self, batch: Texts) -> DecidedTexts:
@@ -364,12 +364,28 @@ class OnlyRewriter:
         decisions = [self.decided(contexts.part(*block)) for block in blocks(contexts.texts)]
         return DecidedTexts(decisions, counts, invisible)
 
-    def in_unit(self, decided: DecidedTexts, key: bytes, *units: Shared) -> Sanitized:
-        """Replace what was decided in the next texts of a unit, which may have had others, or of
-        the units of one block, one context each.
+    def in_units(
+        self,
+        decided: DecidedTexts,
+        key: bytes,
+        units: Sequence[Shared],
+        of_text: Sequence[int] = (),
+    ) -> Sanitized:
+        """Replace what was decided in the next texts of a unit, or of several.
+
+        Args:
+            units: they may have had other texts, and grow.
+            of_text: index of the unit of each text, under a key that is fresh; without it each
+                context of one block is a unit, or all are of the only unit.
         """
-        single, blocks = len(units) == 1, decided.blocks
-        if single:
-            blocks = [block.in_units(np.zeros_like(block.decision.unit)) for block in blocks]
-        parts = [self.drawn(block, key, units, lasting=single) for block in blocks]
+        of_context, parts, subkey = np.repeat(of_text, decided.counts), [], key
+        for number, block in enumerate(decided.blocks):
+            unit = block.decision.unit
+            if of_text:
+                unit = of_context[unit]
+                subkey = derive_key(key, "block", number)  # streams of a unit begin anew
+            elif len(units) == 1:
+                unit = np.zeros_like(unit)
+            lasting = len(units) == 1 or bool(of_text)
+            parts.append(self.drawn(block.in_units(unit), subkey, units, lasting=lasting))
         return replace(joined(together(parts), decided.counts), invisible=decided.invisible)

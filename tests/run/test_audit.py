@@ -297,7 +297,7 @@ def table_of(batch, spellings, consistent):
     outputs = [spellings[usual] if usual >= 0 else out for _, _, out, _, _, usual, _ in words]
     actions, ids, usual = (integers(word[place] for word in words) for place in (3, 4, 5))
     first = np.array([word[6] for word in words], dtype=np.bool_) if consistent else None
-    columns = sizes, gaps, integers(read), actions, originals, outputs, ids, usual, usual
+    columns = sizes, gaps, integers(read), actions, originals, outputs, ids, usual
     return AuditTable(*columns, first)
 
 

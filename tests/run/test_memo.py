@@ -189,7 +189,7 @@ def test_whoever_stores_first_wins(tmp_path):
     """Both have drawn before either stores: the second writes what the first did."""
     with Memo(tmp_path / "m", SANITIZER) as one, Memo(tmp_path / "m", SANITIZER) as two:
         slow = one.submit(Inline(SANITIZER), Texts([WORDS, "word7"], b"1" * 32, range(2), True))
-        drawn = slow.future.result().lines[0]
+        drawn = slow.futures[0].result().lines[0]
         quick = two.rewrite(WORDS)
         assert drawn != quick
         with one.turn():
