@@ -378,11 +378,11 @@ class OnlyRewriter:
             of_text: index of the unit of each text, under a key that is fresh; without it each
                 context of one block is a unit, or all are of the only unit.
         """
-        of_context, parts, subkey = np.repeat(of_text, decided.counts), [], key
+        parts, subkey = [], key
         for number, block in enumerate(decided.blocks):
             unit = block.decision.unit
             if of_text:
-                unit = of_context[unit]
+                unit = np.repeat(of_text, decided.counts)[unit]
                 subkey = derive_key(key, "block", number)  # streams of a unit begin anew
             elif len(units) == 1:
                 unit = np.zeros_like(unit)
