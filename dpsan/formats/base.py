@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
-from dpsan.formats.passing import Fields
-from dpsan.formats.positions import named_type
+from dpsan.formats.passing import Fields, named_type
 
 if TYPE_CHECKING:
     from dpsan.text.spanned_tokens import Spans  # numpy comes with it

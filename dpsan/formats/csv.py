@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
@@ -298,8 +299,8 @@ class _Table:
         if not self._options.header and not self._options.drop_other:
             others = {cell[:1] for at, cell in enumerate(cells) if at not in self.columns}
             quoted = set(self.columns) if others == {b'"'} else set()
-        keep_equal = self._options.keep_equal
-        render = _Render(self, row, quoted, [] if invalid and not keep_equal else texts, keep_equal)
+        old = [] if invalid and not self._options.keep_equal else texts
+        render = partial(self._written, row, quoted, old)
         size = sum(map(len, cells))
         record = Record(row.line, texts, render, invalid, owes=row.owes, size=size)
         record.kinds = self._kinds
@@ -312,33 +313,25 @@ class _Table:
         """Return a row; one empty cell alone gets quotes, or the line would hold no row."""
         return self.delimiter.join([cells[at] for at in self.written]) or b'""'
 
+    def _written(self, row: Row, quoted: set[int], old: list[str], texts: list[str]) -> bytes:
+        """Return a row with other texts in the chosen cells.
 
-@dataclass(slots=True, repr=False)
-class _Render:
-    """A row with other texts in the chosen cells.
+        The quotes of the old cell decide nothing: they would tell of a comma in one of its words.
 
-    The quotes of the old cell decide nothing: they would tell of a comma in one of its words.
-    """
-
-    table: _Table
-    row: Row
-    quoted: set[int]
-    texts: list[str]
-    """Texts of the chosen cells; none if they hold invalid sequences that are replaced."""
-    keep_equal: bool
-
-    def __call__(self, texts: list[str]) -> bytes:
-        cells = self.row.cells.copy()
-        for at, (column, text) in enumerate(zip(self.table.columns, texts, strict=True)):
+        Args:
+            old: texts of the chosen cells; none if they hold invalid sequences that are replaced.
+        """
+        cells = row.cells.copy()
+        for at, (column, text) in enumerate(zip(self.columns, texts, strict=True)):
             # White space keeps its bytes: an empty cell in quotes is not a missing one.
-            blank = self.keep_equal or not text or text.isspace()
-            if not blank or [text] != self.texts[at : at + 1]:
-                cells[column] = self._cell(text, column in self.quoted)
-        return self.table.joined(cells) + self.row.ending
+            blank = self._options.keep_equal or not text or text.isspace()
+            if not blank or [text] != old[at : at + 1]:
+                cells[column] = self._cell(text, column in quoted)
+        return self.joined(cells) + row.ending
 
     def _cell(self, text: str, quoted: bool) -> bytes:
-        body = text.encode(self.table.encoding, errors="replace")
+        body = text.encode(self.encoding, errors="replace")
         # Empty, it would be a line without a row in a table of one column.
-        if quoted or not body or self.table.special.search(body):
+        if quoted or not body or self.special.search(body):
             return b'"' + body.replace(b'"', b'""') + b'"'
         return body

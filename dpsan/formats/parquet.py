@@ -23,7 +23,7 @@ from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.json_scan import TOO_DEEP, Chosen, KindError, Part, other_text, pruned_text
 from dpsan.formats.parquet_columns import Columns, Leaf, Output, Positioned, Steps, check_times
-from dpsan.formats.positions import PERSONS
+from dpsan.formats.passing import PERSONS
 from dpsan.formats.text import decode, too_long
 
 _BATCH: Final = 1024

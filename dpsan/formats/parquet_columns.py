@@ -15,9 +15,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions
-from dpsan.formats.passing import Fields, named, shown_names
+from dpsan.formats.passing import Fields, Position, Positions, named, person_keys, shown_names
 from dpsan.formats.paths import Field, Place, did_you_mean, parse_field, parse_fields, places
-from dpsan.formats.positions import Position, Positions, person_keys
 
 Steps: TypeAlias = tuple[str | None, ...]
 """Names of struct fields from the outside in; None stands for every item of a list."""

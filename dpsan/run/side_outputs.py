@@ -44,9 +44,8 @@ from dpsan.errors import (
     reason,
 )
 from dpsan.files.atomic_files import AtomicFile, PrivateFile, append_synced, made_once, write_all
-from dpsan.files.names import stream_number
 from dpsan.files.private_files import make_private
-from dpsan.files.source import open_regular
+from dpsan.files.source import open_regular, stream_number
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.plan import Outcome, Result
 from dpsan.sanitize.accountant import Accountant

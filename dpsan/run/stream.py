@@ -19,16 +19,18 @@ from dpsan.formats.passing import Fields
 from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
-from dpsan.run.batches import (
+from dpsan.run.plan import (
     BatchSize,
     FileBatchSize,
+    Outcome,
+    Plan,
+    Task,
     batches,
     contexts,
     few_searches,
     lines_and_rows,
     neighbours,
 )
-from dpsan.run.plan import Outcome, Plan, Task
 from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.decided import Shared

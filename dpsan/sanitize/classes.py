@@ -14,10 +14,8 @@ from dpsan.embeddings import word_lists
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tables.near_sets import Group
-from dpsan.only.decision import NAMES
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.sanitize.consistent import NumberPolicy, kind_or_number
-from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 from dpsan.text.batch import Ids
@@ -26,6 +24,7 @@ from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
     from dpsan.only.alone import Alone
+    from dpsan.sanitize.replacing import OnlyRewriter
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +291,8 @@ def expected_plain(rewriter: OnlyRewriter, drawn: Mapping[int, int]) -> float:
         rewriter: that drew them.
         drawn: number of draws of each group.
     """
+    from dpsan.only.decision import NAMES  # only where classes are replaced
+
     expected = 0.0
     for group, draws in drawn.items():
         pool = rewriter.outputs.get(rewriter.groups[group], ())

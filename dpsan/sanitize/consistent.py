@@ -18,7 +18,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import prod
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,15 +81,10 @@ def check_unit_of_texts(name: str | None) -> None:
         raise unknown_name("unit", str(name), [OFF, Unit.RECORD, Unit.RUN])
 
 
-class DrawnOnce(NamedTuple):
-    """The drawn words of a batch."""
-
-    outputs: Ids
-    """Output row of each word, shape (m,)."""
-    first: NDArray[np.bool_]
-    """True for the first of equal words in its record, shape (m,)."""
-    marks: NDArray[np.uint64] | None
-    """64 bits of each word that is, equal for equal words of a file or run; None in a record."""
+DrawnOnce: TypeAlias = tuple[Ids, NDArray[np.bool_], NDArray[np.uint64] | None]
+"""The drawn words of a batch: output row of each, (m,); True for the first of equal words in its
+record, (m,); 64 bits of each word that is, equal for equal words of a file or run, None in a
+record."""
 
 
 class OneDraw:
@@ -143,7 +138,7 @@ class OneDraw:
             marks[unknown] = names_of[codes[new][unknown] - self.n]
         first = np.zeros(len(codes), dtype=np.bool_)
         first[new] = True
-        return DrawnOnce(outputs, first, marks)
+        return outputs, first, marks
 
     def _numbered(self, codes: Ids, words: Spelt) -> tuple[Ids, list[str], Ids]:
         """Return keys, the strings of keys from ``n`` on, and the inputs.

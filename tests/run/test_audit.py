@@ -22,8 +22,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.run.audit import finite, read_rows
 from dpsan.run.audit import writer as audit_rows
 from dpsan.run.audit.writer import AuditWriter
-from dpsan.run.batches import FileBatchSize
-from dpsan.run.plan import Plan
+from dpsan.run.plan import FileBatchSize, Plan
 from dpsan.run.stream import Work, rewrite_stream
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -181,21 +181,24 @@ def read_rows(path: Path) -> Generator[tuple[int, Row]]:
     Raises:
         InputError: it cannot be read, or a row is damaged.
     """
-    grammar: _Grammar | None = None
+    word: Fields | None = None
+    ended = False
     with open_decompressed(path) as source:
         for number, raw, _ in filter(None, raw_records(source, _ROW)):
             try:
-                if grammar is None:
+                if word is None:
                     row = _header(source.name, raw)
-                    grammar = _Grammar(row)
+                    word = _word_of(row)
+                elif ended:
+                    raise DamagedError("a row behind the totals")
                 else:
                     row = orjson.loads(raw)
-                    grammar.check(row)
+                    ended = _check(row, word) == "totals"
             except (orjson.JSONDecodeError, DamagedError) as error:
                 what = str(error) if isinstance(error, DamagedError) else "not JSON"
                 raise damaged(source.name, number, what) from None
             yield number, row
-    if grammar is None:
+    if word is None:
         raise InputError(path, "not an audit: empty")
     # A run that was killed may have left a text without its last words: that is no damage.
 
@@ -213,32 +216,27 @@ def _header(name: str, raw: bytes) -> Row:
     return checked(row)
 
 
-class _Grammar:
-    """Rules for the rows that follow a header."""
+def _word_of(header: Row) -> Fields:
+    """Return the fields of a row of a word."""
+    only, classes = header["only"] is not None, header["classes"] is not None
+    more = {
+        "fluent": header["fluent"] is not None,
+        "only": only,
+        "classes": classes and not only,
+        "copies": header["copies"] > 1,
+        "originals": header["originals"],
+    }
+    fields = dict(ROWS["word"])
+    for row in (row for row, there in more.items() if there):
+        fields.update(ROWS[row])
+    return fields
 
-    def __init__(self, header: Row) -> None:
-        only, classes = header["only"] is not None, header["classes"] is not None
-        more = {
-            "fluent": header["fluent"] is not None,
-            "only": only,
-            "classes": classes and not only,
-            "copies": header["copies"] > 1,
-            "originals": header["originals"],
-        }
-        self._word = dict(ROWS["word"])
-        for row in (row for row, there in more.items() if there):
-            self._word.update(ROWS[row])
-        self._ended = False
 
-    def check(self, row: Any) -> None:
-        """Raise DamagedError if a row is not one that may come next."""
-        if self._ended:
-            raise DamagedError("a row behind the totals")
-        if type(row) is dict and row.get("type") == "word":
-            if checked(row, self._word)["action"] not in _ACTIONS:
-                raise DamagedError("unknown action")
-        else:
-            kind = checked(row)["type"]
-            if kind == "header":
-                raise DamagedError("a second header")
-            self._ended = kind == "totals"
+def _check(row: Any, word: Fields) -> str:
+    """Return the type of a row that may follow a header.  Raises DamagedError: it may not."""
+    if type(row) is dict and row.get("type") == "word":
+        if checked(row, word)["action"] not in _ACTIONS:
+            raise DamagedError("unknown action")
+    elif checked(row)["type"] == "header":
+        raise DamagedError("a second header")
+    return str(row["type"])
