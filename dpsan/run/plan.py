@@ -265,61 +265,49 @@ def _texts(records: Sequence[Record], texts: list[str]) -> bytes:
     return b"".join(record.render([*islice(left, len(record.texts))]) for record in records)
 
 
-def neighbours(records: Iterator[Record | None]) -> Iterator[Record | None]:
-    """Yield the texts of a document by context, none of which ends behind an article.
-
-    Args:
-        records: of a document.
-    """
-    waiting: list[Record] = []
-    size = 0
-    for record in records:
-        if record is None or not (waiting or record.texts):
-            yield record
-            continue
-        waiting.append(record)
-        size += sum(map(len, record.texts))
-        if size > CONTEXT and record.texts and not _ARTICLE.search(record.texts[-1].rstrip()[-3:]):
-            yield part(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield part(waiting)
-
-
 def part(records: list[Record]) -> Record:
     """Return some texts of a document as one record."""
     texts = [*chain.from_iterable(record.texts for record in records)]
     return joined(records, texts, partial(_texts, records))
 
 
-def contexts(records: Iterator[Record | None], *, line_buffered: bool) -> Iterator[Record | None]:
-    """Yield the lines of a text by context; what is no line as it is.
+def contexts(
+    records: Iterator[Record | None], *, lines: bool, line_buffered: bool = False
+) -> Iterator[Record | None]:
+    """Yield the texts of an input by context; what is no text as it is.
 
     Args:
-        records: of a format whose records are the lines of one text.
+        lines: whether records are the lines of one text, or texts of a document.  No context of a
+            document ends behind an article.
         line_buffered: each line is a context of its own, as somebody waits for it.
     """
+    joining = context if lines else part
     waiting: list[Record] = []
     size = 0
     for record in records:
-        if record is None:
+        line = record is not None and record.part == "record" and len(record.texts) == 1
+        if record is None or not (line if lines else waiting or record.texts):
+            if lines and waiting and record is not None:
+                yield joining(waiting)
+                waiting, size = [], 0
             yield record
             continue
-        line = record.part == "record" and len(record.texts) == 1
-        length = len(record.texts[0]) + 1 if line else CONTEXT
-        if waiting and size + length > CONTEXT:
-            yield context(waiting)
+        length = sum(map(len, record.texts)) + lines
+        if lines and waiting and size + length > CONTEXT:
+            yield joining(waiting)
             waiting, size = [], 0
-        if not line:
-            yield record
-            continue
         waiting.append(record)
         size += length
-        if line_buffered or (size > _LETTER and not record.texts[0].strip()):
-            yield context(waiting)
+        if lines:
+            ends = line_buffered or (size > _LETTER and not record.texts[0].strip())
+        else:
+            last = record.texts[-1].rstrip()[-3:] if record.texts else "a"  # no end: a frame
+            ends = size > CONTEXT and not _ARTICLE.search(last)
+        if ends:
+            yield joining(waiting)
             waiting, size = [], 0
     if waiting:
-        yield context(waiting)
+        yield joining(waiting)
 
 
 def context(records: list[Record]) -> Record:

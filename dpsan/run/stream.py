@@ -29,7 +29,6 @@ from dpsan.run.plan import (
     contexts,
     few_searches,
     lines_and_rows,
-    neighbours,
 )
 from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
 from dpsan.sanitize.consistent import Unit
@@ -99,10 +98,8 @@ def rewrite_stream(
         records = with_spans(records, plan.spans, None if only is None else only.marks)
     # A text or a document is one unit; where records have a history, each of them is one.
     one_unit = sanitizer.spec.only and work.history is None and (kind.one_text or kind.one_document)
-    if one_unit and kind.one_text:
-        records = contexts(records, line_buffered=plan.line_buffered)
-    elif one_unit:
-        records = neighbours(records)
+    if one_unit:
+        records = contexts(records, lines=kind.one_text, line_buffered=plan.line_buffered)
     unit = sanitizer.spec.consistent
     where = ("run",) if unit is Unit.RUN else ("file", outcome.task.file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]

@@ -26,20 +26,9 @@ from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.outcomes.language.symbols import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize import result
 from dpsan.sanitize.classes import Grouping, class_rows, class_rules, number_rules
 from dpsan.sanitize.consistent import NumberPolicy, Numbers, OneDraw, check_numbers
-from dpsan.sanitize.result import (
-    AuditTable,
-    DrawnTexts,
-    Forms,
-    Sanitized,
-    Texts,
-    actions_of,
-    counts_of,
-    joined,
-    sums_of_runs,
-    together,
-)
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Batch, Ids, Mask, Words
@@ -240,7 +229,7 @@ class Rewriter:
                 randomness.streams_for(bytes(randomness.KEY_BYTES), [0], [1]),
             )
 
-    def rewrite(self, batch: Texts) -> Sanitized:
+    def rewrite(self, batch: result.Texts) -> result.Sanitized:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
         texts, audit = batch.texts, batch.audit
@@ -256,11 +245,11 @@ class Rewriter:
             if position < len(texts):
                 parts.append(self._in_segments(batch.part(position, position + 1)))
             at = position + 1
-        return together(parts)
+        return result.together(parts)
 
-    def _in_segments(self, alone: Texts) -> Sanitized:
+    def _in_segments(self, alone: result.Texts) -> result.Sanitized:
         """Rewrite a long text in segments of bounded size."""
-        done: list[Sanitized] = []
+        done: list[result.Sanitized] = []
         drawn = at = 0
         for pieces in segments(alone.texts[0], self.lookup.split):
             end = at + sum(map(len, pieces))
@@ -268,9 +257,9 @@ class Rewriter:
             segment = self._drawn(self.lookup.of_split([pieces], marked), alone, before=drawn)
             done.append(self._written(segment, continued=at > 0))
             drawn, at = drawn + segment.done.drawn[0], end
-        return joined(together(done), [len(done)])
+        return result.joined(result.together(done), [len(done)])
 
-    def _drawn(self, batch: Batch, texts: Texts, *, before: int = 0) -> DrawnTexts:
+    def _drawn(self, batch: Batch, texts: result.Texts, *, before: int = 0) -> result.DrawnTexts:
         """Draw the words of texts.
 
         Args:
@@ -280,7 +269,7 @@ class Rewriter:
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         key, numbers = texts.key, texts.numbers
         drawing = codes >= 0
-        drawn = sizes if drawing.all() else sums_of_runs(drawing, sizes)
+        drawn = sizes if drawing.all() else result.sums_of_runs(drawing, sizes)
         first: NDArray[np.bool_] | None = None
         marks = None
         streams = None
@@ -288,7 +277,7 @@ class Rewriter:
             indices = np.flatnonzero(drawing)
             drawn_words = Words(len(indices), lambda at: words.some(indices[at]))
             chosen, new, marks = self._one_draw(codes[drawing], drawn_words.some, drawn, texts)
-            drawn = sums_of_runs(new, drawn)
+            drawn = result.sums_of_runs(new, drawn)
             first = np.zeros_like(drawing)
             first[drawing] = new
         else:
@@ -297,7 +286,7 @@ class Rewriter:
         rows = np.full(len(codes), -1, dtype=np.int64)
         rows[drawing] = chosen
         outputs = self._outputs(words, codes, drawing, chosen)
-        forms, at = Forms(), self._codes.formed(codes)
+        forms, at = result.Forms(), self._codes.formed(codes)
         if self._numbers and len(at):
             numbered, records = words.some(at), np.repeat(numbers, sizes)[at]
             forms = self._numbers.forms(numbered)
@@ -311,9 +300,11 @@ class Rewriter:
             rows[at] = -1
         public, public_marks = self._public_of(codes, drawing if first is None else first, marks)
         draws, by_kind = drawn.tolist(), self._codes.by_kind(codes[drawing])
-        done = Sanitized([], draws, draws, {}, None, public, batch.invisible, marks, public_marks)
+        done = result.Sanitized(
+            [], draws, draws, {}, None, public, batch.invisible, marks, public_marks
+        )
         done = replace(done, by_kind=by_kind, forms=forms)
-        return DrawnTexts(batch, rows, outputs, done, first)
+        return result.DrawnTexts(batch, rows, outputs, done, first)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -326,11 +317,11 @@ class Rewriter:
 
     def _written(
         self,
-        draws: DrawnTexts,
+        draws: result.DrawnTexts,
         *,
         audit: bool = False,
         continued: bool = False,
-    ) -> Sanitized:
+    ) -> result.Sanitized:
         """Decode the drawn words if they are to read, and put them into their positions.
 
         Args:
@@ -346,13 +337,13 @@ class Rewriter:
         agree(outputs, batch.gaps, hidden, np.flatnonzero(may_be).tolist())
         if self._natural is not None:
             self._natural.write(batch, outputs, rows, continued=continued)
-        actions = actions_of(codes, self._built.space.n)
+        actions = result.actions_of(codes, self._built.space.n)
         table = None
         if audit:
             drawn = None
             if self._built.decoding is not None:
                 drawn = [None if row < 0 else self.words[row] for row in draws.rows.tolist()]
-            table = AuditTable(
+            table = result.AuditTable(
                 batch.sizes,
                 *batch.gap_lengths(),
                 actions,
@@ -364,20 +355,20 @@ class Rewriter:
                 drawn,
             )
         lines = [*batch.lines(outputs)]
-        return replace(draws.done, lines=lines, counts=counts_of(actions), records=table)
+        return replace(draws.done, lines=lines, counts=result.counts_of(actions), records=table)
 
-    def survey(self, text: str) -> Sanitized:
+    def survey(self, text: str) -> result.Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
         parts = []
         for pieces in segments(text, self.lookup.split):
             batch = self.lookup.of_split([pieces])
             drawing = batch.codes >= 0
             public, _ = self._public_of(batch.codes, drawing, None)
-            counts = counts_of(actions_of(batch.codes, self._built.space.n))
+            counts = result.counts_of(result.actions_of(batch.codes, self._built.space.n))
             drawn, kinds = [int(drawing.sum())], self._codes.by_kind(batch.codes[drawing])
             about = counts, None, public, batch.invisible
-            parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
-        return joined(together(parts), [len(parts)])
+            parts.append(result.Sanitized([], drawn, drawn, *about, by_kind=kinds))
+        return result.joined(result.together(parts), [len(parts)])
 
     def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""
