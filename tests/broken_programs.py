@@ -368,7 +368,9 @@ MUTANTS = {
     ),
     "unknown words masked": optimal({"unknown": "mask"}),
     "a word kept": optimal({"keep": ["the"]}),
-    "statement with half the epsilon": optimal({}, "dpsan.sanitize.figures.number", half_figures),
+    "statement with half the epsilon": optimal(
+        {}, "dpsan.sanitize.accountant.number", half_figures
+    ),
     "public words not counted": optimal({"public": ("the", "of")}, _ADDING, without_public),
     "compounds counted once": optimal({}, _ADDING, compounds_once),
     "numbers of twice the epsilon": numbers(f"{_RESPONSE}.grid_response", of_half_the_noise),

@@ -170,7 +170,7 @@ def test_randomness_comes_from_one_file():
         if path.name == "randomness.py" or "training" in path.parts:
             continue
         assert not other.search(path.read_text()), path
-        if path.name != "names.py":  # of temporary files
+        if path.name != "source.py":  # names of temporary files
             assert "secrets" not in {module.split(".")[0] for module in imports(path)}, path
 
 

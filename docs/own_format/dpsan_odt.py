@@ -18,7 +18,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from dpsan.formats.base import Record
-from dpsan.formats.documents.document import Document, RefusedError
+from dpsan.formats.documents import Document, RefusedError
 from dpsan.formats.passing import LEFT_OUT, PASSED
 
 MIME = "application/vnd.oasis.opendocument.text"

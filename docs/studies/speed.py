@@ -36,7 +36,7 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
-from dpsan.run.audit import AuditWriter
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.plan import Plan
 from dpsan.run.run import Run
 from dpsan.run.workers import Pool

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from dpsan.errors import printable
 from dpsan.outcomes.intervals import Estimate, Share
-from dpsan.sanitize.figures import RANDOM
+from dpsan.sanitize.accountant import RANDOM
 from dpsan.text.numerals import number
 
 

@@ -20,8 +20,8 @@ import typer
 
 from dpsan.cli.output import DROPPED, PRIVACY, RARE, say
 from dpsan.errors import UsageError, refuse
-from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
+from dpsan.files.source import stream_number
 from dpsan.sanitize.settings import SETTINGS, Settings
 
 

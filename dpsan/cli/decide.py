@@ -190,7 +190,7 @@ class Explain(Page, Vocabulary, Privacy):
         hint = "--only takes CLASSES: --only sensitive TEXT" if " " in only.strip() else ""
         refuse(not texts, "give a TEXT, or - for a text on stdin", hint)
         from dpsan.embeddings.word_lists import only_classes
-        from dpsan.sanitize.only_rewriter import explained
+        from dpsan.sanitize.classes import explained
         from dpsan.sanitize.replacing import OnlyRewriter
 
         rewriter = OnlyRewriter(Settings(only=only_classes(only)))

@@ -115,7 +115,7 @@ class Evaluate(Page, Container, Vocabulary, Audited):
 
         from dpsan.analysis.evaluate import Question, evaluate, shown
         from dpsan.analysis.evaluate.accuracy import check_extra
-        from dpsan.sanitize.guarantee_and_sampler import build
+        from dpsan.sanitize.rewriting import build
 
         if (run := self.audited_run()) is None:
             spec = self.spec(allow_unproved=True)

@@ -250,7 +250,7 @@ class Reading(Command):
 
     def choices(self, path: Path) -> str:
         """Return the hint that lists what ``--field`` can choose of a file."""
-        from dpsan.formats.headers import file_choices
+        from dpsan.formats.registry import file_choices
 
         return file_choices(path, self.format_, Reading.read_options(self))
 

@@ -121,7 +121,7 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
         UsageError: ``--resume`` would go on with the outputs of other options.
     """
     from dpsan.errors import CacheError
-    from dpsan.run.same_request import RequestFile
+    from dpsan.run.side_outputs import RequestFile
 
     assert request.output_dir is not None  # noqa: S101 - narrowed by run.tree
     epsilon = run.sanitizer.mechanism.epsilon
@@ -154,7 +154,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 run.workers = enter(Pool(run.sanitizer.spec, cache, request.jobs, digest))
             name = derive_key(run.key, "map").hex()[:16]
             if request.audit:
-                from dpsan.run.audit import AuditWriter
+                from dpsan.run.audit.writer import AuditWriter
 
                 run.audit = enter(AuditWriter(request.audit, run.sanitizer, run.plan))
             if request.map_:

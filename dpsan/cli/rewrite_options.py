@@ -15,10 +15,10 @@ from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import STDIN, Container, Sanitizing
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 from dpsan.errors import OutputError, refuse
-from dpsan.files.names import stream_number
 from dpsan.files.same_files import FileUses, Use
+from dpsan.files.source import stream_number
 from dpsan.run.run import is_finished, plan_outputs
-from dpsan.run.same_request import NAME
+from dpsan.run.side_outputs import NAME
 
 _ABSENT = 0
 _DRAWN_AGAIN = "another run draws the words again: two outputs tell more than one"

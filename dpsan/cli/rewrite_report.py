@@ -79,7 +79,7 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     half = sanitizer.half_linked if wanted else None
     plain, only = 0.0, sanitizer.replacing
     if only is not None:
-        from dpsan.sanitize.only_rewriter import expected_plain
+        from dpsan.sanitize.classes import expected_plain
 
         plain = expected_plain(only, result.totals.by_kind)
     statement = Statement(

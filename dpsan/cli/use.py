@@ -30,8 +30,7 @@ class Headers(Reading, Json):
         self.check_files()
 
         from dpsan.formats.csv import other_delimiter
-        from dpsan.formats.headers import headers
-        from dpsan.formats.registry import format_class
+        from dpsan.formats.registry import format_class, headers
 
         names = headers(self.file, self.format_, self.read_options())
         if self.as_json:

@@ -15,14 +15,7 @@ from typing import Any, Final, Protocol, Self
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.names import (
-    create_locked,
-    publish,
-    refuse_special,
-    sweep,
-    sync_directory,
-    temporary_name,
-)
+from dpsan.files import source
 from dpsan.files.source import closing_descriptor
 
 _ACL: Final = "system.posix_acl_access"
@@ -122,18 +115,19 @@ class AtomicFile(Sink):
         private: bool = False,
         packer: Packer | None = None,
     ) -> None:
-        refuse_special(target)
+        source.refuse_special(target)
         if not force and os.path.lexists(target):
             hint = "name another; --force replaces it, and it is lost" * private
             raise OutputError(f"{target}: exists", hint or "--force replaces it")
         self.target, self._force = target, force
         self._like, self._private = like, private
-        sweep(target)
-        self._temporary = target.with_name(temporary_name(target.name))
+        source.sweep(target)
+        self.temporary = target.with_name(source.temporary_name(target.name))
+        """Name of the file until :meth:`publish`."""
         # Noted first: a signal may come as soon as the file is there.
-        _UNFINISHED.add(self._temporary)
+        _UNFINISHED.add(self.temporary)
         try:
-            descriptor = create_locked(self._temporary)
+            descriptor = source.create_locked(self.temporary)
         except OSError as error:
             self._forget()
             hint = f"mkdir -p {target.parent}" * (not target.parent.exists())
@@ -149,18 +143,13 @@ class AtomicFile(Sink):
     def __exit__(self, *_: object) -> None:
         self.discard()  # nothing after a commit
 
-    @property
-    def temporary(self) -> Path:
-        """Return the name of the file until :meth:`publish`."""
-        return self._temporary
-
     def commit(self) -> None:
         """Sync and give the name.  Raises OutputError; then no file is left."""
         self.seal()
         self.sync()
         self.publish()
         with self._or_nothing():
-            sync_directory(self.target.parent)
+            source.sync_directory(self.target.parent)
 
     def seal(self) -> None:
         """Write what the compressor holds, and set the mode.  Raises as :meth:`commit`."""
@@ -201,14 +190,14 @@ class AtomicFile(Sink):
     def publish(self) -> None:
         """Give the file its final name.  Raises as :meth:`commit`."""
         with self._or_nothing():
-            publish(self._temporary, self.target, force=self._force)
+            source.publish(self.temporary, self.target, force=self._force)
         self.discard()  # the temporary name
 
     def hand_over(self) -> None:
         """Close the file and keep its temporary name, for another process to publish it."""
         descriptor, self.descriptor = self.descriptor, -1
         os.close(descriptor)
-        _UNFINISHED.discard(self._temporary)
+        _UNFINISHED.discard(self.temporary)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what the other process needs."""
@@ -237,8 +226,8 @@ class AtomicFile(Sink):
     def _forget(self) -> None:
         """Remove the temporary name, if the file still has it."""
         with suppress(OSError):
-            self._temporary.unlink(missing_ok=True)
-            _UNFINISHED.discard(self._temporary)
+            self.temporary.unlink(missing_ok=True)
+            _UNFINISHED.discard(self.temporary)
 
 
 def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
@@ -264,7 +253,7 @@ def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
         if not os.path.lexists(path):
             raise
         made = False  # another process was faster
-    sync_directory(path.parent)
+    source.sync_directory(path.parent)
     return made
 
 
@@ -317,7 +306,7 @@ class PrivateFile:
             os.fsync(self._descriptor)
             if place:
                 self.place()
-            sync_directory(self._path.parent)
+            source.sync_directory(self._path.parent)
         except OSError as error:
             raise OutputError(f"{self._path}: cannot write: {os_reason(error)}") from None
 

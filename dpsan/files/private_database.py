@@ -214,14 +214,13 @@ class PrivateDatabase:
 
     def _ask(self, line: str, values: Sequence[Value] = ()) -> list[tuple[Any, ...]]:
         """Execute one line of SQL and return all rows.  Raises OutputError."""
-        rows = self._patiently(lambda: self._connection.execute(line, values).fetchall())
-        return list(rows)
+        with self._one_line_errors():
+            return self._executed(line, values).fetchall()
 
     def _each(self, line: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a line of SQL, one at a time.  Raises OutputError."""
-        rows = self._patiently(lambda: self._connection.execute(line))
         with self._one_line_errors():
-            yield from rows
+            yield from self._executed(line)
 
     def _read_totals(self) -> Totals:
         """Return the totals of the file.  Raises OutputError: they are damaged."""
@@ -279,15 +278,15 @@ class PrivateDatabase:
     def _other_kind(self) -> OutputError:
         return OutputError(f"{self._path}: not a {self._kind} of dpsan", "name another")
 
-    def _patiently(self, step: Callable[[], Any]) -> Any:
-        """Do what may have to wait for another run."""
+    def _executed(self, line: str, values: Sequence[Value] = ()) -> sqlite3.Cursor:
+        """Execute one line of SQL, which may have to wait for another run."""
         ends = time.monotonic() + _LOCK_SECONDS
         while True:
             try:
-                return step()
-            except (sqlite3.Error, UnicodeDecodeError) as error:
+                return self._connection.execute(line, values)
+            except sqlite3.OperationalError as error:
                 if _code(error) != sqlite3.SQLITE_BUSY:
-                    raise self._problem(error) from None
+                    raise
                 if time.monotonic() > ends:
                     raise OutputError(f"{self._path}: another run uses it") from None
 

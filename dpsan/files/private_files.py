@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.names import sweep
 from dpsan.files.same_files import side_files
-from dpsan.files.source import closing_descriptor, open_regular
+from dpsan.files.source import closing_descriptor, open_regular, sweep
 
 _PIECE: Final = 1 << 20
 """Bytes hashed and written at a time."""

@@ -1,18 +1,30 @@
-"""Open inputs, and read their bytes as they arrive."""
+"""Open inputs and read their bytes as they arrive; names of files that are written.
+
+A file that is written has a temporary name first, then the final one.  A temporary file stands
+beside its target as ``.TARGET.<16 hexadecimal digits>.tmp``.  The run that makes it locks it, and
+the system releases the lock when the process ends, however it ends.  So a file that can be locked
+belongs to nobody.  Where the file system has no locks, nothing is removed.  A finished file gets
+its final name without replacing what must stay.
+"""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import os
 import re
+import secrets
 import select
+import shutil
 import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
-from dpsan.errors import PIPE, InputError, NotRegularError, file_reason
+from dpsan.errors import PIPE, InputError, NotRegularError, OutputError, file_reason
 from dpsan.errors import reason as os_reason
 
 _CHUNK: Final = 1 << 18
@@ -178,3 +190,183 @@ def read_whole(source: Source, kind: str, most: int) -> bytes:
         if size > most:
             raise InputError(source.name, f"{kind} longer than {most} bytes", "split it")
     return b"".join(pieces)
+
+
+_NAME: Final = re.compile(r"\.(.*)\.[0-9a-f]{16}\.tmp", re.DOTALL)
+_READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags to open a file that is not there yet."""
+
+_FOUND: Final[dict[Path, dict[str, list[str]]]] = {}
+"""The temporary files of each directory that this process has listed, by the name of the target."""
+
+
+def temporary_name(target: str) -> str:
+    """Return a new name for the temporary file of a target, in the same directory."""
+    return f".{_stem(target)}.{secrets.token_hex(8)}.tmp"
+
+
+def _stem(target: str) -> str:
+    """Return as much of a name as leaves room for the rest: names have at most 255 bytes."""
+    return os.fsencode(target)[:200].decode(sys.getfilesystemencoding(), errors="ignore")
+
+
+def create_locked(path: Path) -> int:
+    """Create a file for the owner alone, locked until it is closed or the process ends.
+
+    Raises:
+        OSError: it exists, or cannot be created.
+    """
+    while True:
+        descriptor = os.open(path, NEW_FILE, 0o600)
+        if _locked(descriptor, path):
+            return descriptor
+
+
+def _locked(descriptor: int, path: Path) -> bool:
+    """Lock a new file; return False, and close it, if a sweep took it for a dead one before."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return True  # no locks here, so nobody sweeps here
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.lstat(path), os.fstat(descriptor)):
+            return True
+    os.close(descriptor)
+    return False
+
+
+def sweep(*targets: Path, again: bool = False) -> None:
+    """Remove what dead runs left of files that are about to be written.
+
+    Files of no other name are touched: a run on another machine, on a file system that keeps the
+    locks of each machine to itself, would lose what it is writing.
+
+    Args:
+        targets: names of the finished files.
+        again: list their directories even if this process has listed them before.
+    """
+    for target in targets:
+        parent = target.parent
+        if again or parent not in _FOUND:
+            _FOUND[parent] = _temporaries(parent)
+        for name in _FOUND[parent].pop(_stem(target.name), ()):
+            _remove_dead(parent / name)
+
+
+def _temporaries(directory: Path) -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    with suppress(OSError):
+        for path in directory.iterdir():
+            if match := _NAME.fullmatch(path.name):
+                names.setdefault(match[1], []).append(path.name)
+    return names
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove a temporary file or directory that nobody holds."""
+    with suppress(OSError), closing_descriptor(os.open(path, _READ)) as descriptor:
+        status = os.fstat(descriptor)
+        directory = stat.S_ISDIR(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o700
+        kind = stat.S_ISREG(status.st_mode) or directory
+        if kind and status.st_uid == os.geteuid():
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a directory if there is one; what cannot be removed stays for a sweep."""
+    try:
+        path.unlink()  # first: rmtree would wait for a writer of a pipe
+    except OSError:  # absent, or a directory
+        shutil.rmtree(path, ignore_errors=True)
+
+
+# --- final names ---------------------------------------------------------------------------
+
+_MOST_LINKS: Final = 40
+_UNLINKABLE: Final = (
+    errno.EPERM,
+    errno.EACCES,
+    errno.EMLINK,
+    errno.ENOSYS,
+    errno.EOPNOTSUPP,
+    errno.ENOTSUP,
+)
+"""Errors of file systems without hard links, or where they are forbidden."""
+_UNSYNCABLE: Final = (errno.EINVAL, errno.ENOTSUP)
+"""Errors of network file systems whose directories cannot be synced."""
+
+
+def stream_number(path: Path) -> int | None:
+    """Return the descriptor that a path such as ``/dev/stdout`` or ``/dev/fd/3`` means, or None."""
+    folders = {os.path.realpath(folder) for folder in ("/proc/self/fd", "/dev/fd")}
+    for _ in range(_MOST_LINKS):  # step by step: at the last one the file itself would be found
+        if path.name.isdecimal() and os.path.realpath(path.parent) in folders:
+            return int(path.name)
+        try:
+            path = path.parent / path.readlink()
+        except OSError:
+            return None
+    return None
+
+
+def refuse_special(target: Path) -> None:
+    """Raise OutputError if the target is a directory, a pipe, a device or an open stream."""
+    try:
+        mode = target.stat().st_mode
+    except OSError:  # absent; other errors are raised when the file is made
+        return
+    if stat.S_ISDIR(mode):
+        raise OutputError(f"{target}: is a directory", f"name a file in it, such as {target}/FILE")
+    if not stat.S_ISREG(mode) or stream_number(target) is not None:
+        raise OutputError(f"{target}: not a regular file", "it is never replaced; name another")
+
+
+def publish(temporary: Path, target: Path, *, force: bool) -> None:
+    """Give a file its final name.
+
+    Args:
+        temporary: its name so far, in the same directory; removed.
+        target: the final name.
+        force: replace a file of that name; otherwise it stays, also if it appeared just now.
+
+    Raises:
+        OutputError: there is a file that must not be replaced.
+        OSError: the name cannot be given.
+    """
+    if force:
+        refuse_special(target)
+        temporary.rename(target)
+        return
+    try:
+        os.link(temporary, target, follow_symlinks=False)
+    except FileExistsError:
+        # A network file system may have lost its first answer, and say so of our own link.
+        if not os.path.samestat(os.lstat(temporary), os.lstat(target)):
+            raise appeared(target) from None
+    except OSError as error:
+        if error.errno not in _UNLINKABLE:
+            raise
+        what = f"{target}: this file system cannot make a file without replacing another"
+        raise OutputError(what, "--force, if nobody else writes here") from None
+    with suppress(OSError):
+        temporary.unlink()
+
+
+def appeared(target: Path) -> OutputError:
+    """Return the error for an output that somebody else has made during the run."""
+    what = f"{target}: was created meanwhile, and is not replaced"
+    return OutputError(what, "keep it if another dpsan made it: two outputs tell more than one")
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable.  Raises OSError."""
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in _UNSYNCABLE:
+            raise
+    finally:
+        os.close(directory)

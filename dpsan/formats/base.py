@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from dpsan.errors import InputError
 from dpsan.files.source import Source
-from dpsan.formats.passing import Fields
-from dpsan.formats.positions import named_type
+from dpsan.formats.passing import Fields, named_type
 
 if TYPE_CHECKING:
     from dpsan.text.spanned_tokens import Spans  # numpy comes with it
@@ -26,8 +25,8 @@ written once for inputs joined into one output; a ``frame`` that holds records t
 made of records alone."""
 
 
-Reject: TypeAlias = Callable[[bytes, InputError | None], None]
-"""Takes a bad record and what is wrong; further pieces of a long record come with None."""
+Reject: TypeAlias = Callable[[bytes, InputError], None]
+"""Takes a bad record and what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

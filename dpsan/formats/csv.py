@@ -19,16 +19,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.headers import usual
 from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.paths import did_you_mean
-from dpsan.formats.registry import named_otherwise
+from dpsan.formats.registry import named_otherwise, usual
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.text.shape import compiled
 
@@ -53,14 +53,14 @@ class Rows:
         self._source, self._options = source, options
         self.delimiter = delimiter
         """Delimiter of cells; the first line may name it."""
-        self._first = self._held = self._quotes = 0
+        self._first = self._held = 0
         self._cells: list[bytes] = []
         self._open: list[bytes] = []
         """Pieces of a quoted cell that has not ended."""
 
     def __iter__(self) -> Iterator[Row | Record | None]:
         """Yield rows; the record of a byte order mark; None when idle.  Raises InputError."""
-        for item in text_records(self._source, self._options, self._set_aside):
+        for item in text_records(self._source, self._options):
             if item is None:
                 yield None
                 continue
@@ -89,18 +89,6 @@ class Rows:
                 yield row
         if self._open:
             raise InputError(self._source.name, "a quoted cell does not end", line=self._first)
-
-    def _set_aside(self, raw: bytes, problem: InputError | None) -> None:
-        """Reject a line that is too long, unless its cells begin before it or go on after it."""
-        if problem:
-            self._problem, self._quotes = problem, 0
-        reject = self._options.reject
-        if reject is None or self._open or self._problem.line == 1:
-            raise self._problem
-        reject(raw, problem)
-        self._quotes += raw.count(b'"')
-        if raw.endswith(b"\n") and self._quotes % 2:
-            raise self._problem
 
     def _line(self, line: int, raw: bytes, ending: bytes) -> Row | None:
         owes = b"" if ending else b"\n"
@@ -319,8 +307,8 @@ class _Table:
         if not self._options.header and not self._options.drop_other:
             others = {cell[:1] for at, cell in enumerate(cells) if at not in self.columns}
             quoted = set(self.columns) if others == {b'"'} else set()
-        keep_equal = self._options.keep_equal
-        render = _Render(self, row, quoted, [] if invalid and not keep_equal else texts, keep_equal)
+        old = [] if invalid and not self._options.keep_equal else texts
+        render = partial(self._written, row, quoted, old)
         size = sum(map(len, cells))
         record = Record(row.line, texts, render, invalid, owes=row.owes, size=size)
         record.kinds = self._kinds
@@ -333,33 +321,25 @@ class _Table:
         """Return a row; one empty cell alone gets quotes, or the line would hold no row."""
         return self.delimiter.join([cells[at] for at in self.written]) or b'""'
 
+    def _written(self, row: Row, quoted: set[int], old: list[str], texts: list[str]) -> bytes:
+        """Return a row with other texts in the chosen cells.
 
-@dataclass(slots=True, repr=False)
-class _Render:
-    """A row with other texts in the chosen cells.
+        The quotes of the old cell decide nothing: they would tell of a comma in one of its words.
 
-    The quotes of the old cell decide nothing: they would tell of a comma in one of its words.
-    """
-
-    table: _Table
-    row: Row
-    quoted: set[int]
-    texts: list[str]
-    """Texts of the chosen cells; none if they hold invalid sequences that are replaced."""
-    keep_equal: bool
-
-    def __call__(self, texts: list[str]) -> bytes:
-        cells = self.row.cells.copy()
-        for at, (column, text) in enumerate(zip(self.table.columns, texts, strict=True)):
+        Args:
+            old: texts of the chosen cells; none if they hold invalid sequences that are replaced.
+        """
+        cells = row.cells.copy()
+        for at, (column, text) in enumerate(zip(self.columns, texts, strict=True)):
             # White space keeps its bytes: an empty cell in quotes is not a missing one.
-            blank = self.keep_equal or not text or text.isspace()
-            if not blank or [text] != self.texts[at : at + 1]:
-                cells[column] = self._cell(text, column in self.quoted)
-        return self.table.joined(cells) + self.row.ending
+            blank = self._options.keep_equal or not text or text.isspace()
+            if not blank or [text] != old[at : at + 1]:
+                cells[column] = self._cell(text, column in quoted)
+        return self.joined(cells) + row.ending
 
     def _cell(self, text: str, quoted: bool) -> bytes:
-        body = text.encode(self.table.encoding, errors="replace")
+        body = text.encode(self.encoding, errors="replace")
         # Empty, it would be a line without a row in a table of one column.
-        if quoted or not body or self.table.special.search(body):
+        if quoted or not body or self.special.search(body):
             return b'"' + body.replace(b'"', b'""') + b'"'
         return body

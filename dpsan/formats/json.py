@@ -17,38 +17,25 @@ is an error, or passes and is named where a path has ``*``.  A name that no reco
 misspelt, and everything would pass unchanged: records are held back until every field has been
 seen, :data:`_HELD` at most, and without it the input fails with nothing written.
 ``--field 'NAME?'`` lifts that.  The paths of all other values are named
-(:class:`~dpsan.formats.positions.Positions`).
+(:class:`~dpsan.formats.passing.Positions`).
 """
 
 from __future__ import annotations
 
 import json
-from codecs import BOM_UTF8
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Final, TypeAlias
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Final
 
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
+from dpsan.formats import json_scan
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.headers import known_paths
-from dpsan.formats.json_scan import (
-    EMPTY_LIST,
-    TOO_DEEP,
-    KindError,
-    Scan,
-    Strings,
-    after_space,
-    following,
-    is_blank,
-    opening_of,
-    pruned,
-)
-from dpsan.formats.passing import Fields, shown_names
+from dpsan.formats.passing import PERSONS, Fields, Position, Positions, person_keys, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
-from dpsan.formats.positions import PERSONS, Position, Positions, person_keys
-from dpsan.formats.registry import named_otherwise
-from dpsan.formats.text import byte_order_mark, decode, raw_records, text_encoding, text_records
+from dpsan.formats.registry import known_paths, named_otherwise
+from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
 _HELD: Final = 1024
 _HELD_BYTES: Final = 16 << 20
@@ -61,9 +48,6 @@ _KINDS: Final = {
     b"f": "false",
     b"n": "null",
 }
-
-Taken: TypeAlias = tuple[Record, set[int]]
-"""A record, and which of the chosen fields it has."""
 
 
 class JsonReader:
@@ -96,10 +80,12 @@ class JsonReader:
         self.positions = self._kept = Positions(root, self._fields, fields, self._keys, listed)
         if options.drop_other:  # of the names of members that are left out, none passes
             self.positions = Positions(root, self._fields, fields)
+        self._unseen = {number for number, at in enumerate(self._fields) if not at.optional}
+        """Fields that no record had so far, and one must have."""
 
     def record(
         self, line: int, raw: bytes, ending: bytes, position: Position, hint: str = ""
-    ) -> Taken:
+    ) -> Record:
         """Return the record that some bytes are.
 
         Args:
@@ -122,18 +108,18 @@ class JsonReader:
             return text
 
         try:
-            strings = Strings(raw, position, positions, read)
-            if not is_blank(raw, strings.end):
+            strings = json_scan.Strings(raw, position, positions, read)
+            if not json_scan.is_blank(raw, strings.end):
                 raise MalformedError(strings.end)
             unit = self._unit(line, raw) if self._unit_steps else ""
             if options.drop_other:
-                raw = pruned(raw, position.place) + raw[strings.end :]
+                raw = json_scan.pruned(raw, position.place) + raw[strings.end :]
                 top = self._kept.top
                 at = top if position is positions.top else self._kept.item(top)
-                strings = Strings(raw, at, self._kept, read)
+                strings = json_scan.Strings(raw, at, self._kept, read)
         except RecursionError:
-            raise InputError(source.name, TOO_DEEP, line=line) from None
-        except KindError as error:
+            raise InputError(source.name, json_scan.TOO_DEEP, line=line) from None
+        except json_scan.KindError as error:
             what = f"field '{error.path}'" if error.path else "record"
             what += f" is {_KINDS.get(error.found, 'a number')}, not {error.wanted}"
             if error.path:
@@ -142,7 +128,7 @@ class JsonReader:
         for number in strings.seen:
             if not self._fields[number].wild:
                 positions.fields.chosen[self._fields[number].name] = None
-        render = _Render(strings, ending, options.keep_equal)
+        render = partial(_written, strings, ending, options.keep_equal)
         bare = not strings.seen
         record = Record(line, strings.texts, render, invalid, size=len(raw), bare=bare)
         record.unit = unit
@@ -150,7 +136,8 @@ class JsonReader:
         record.noted = {PERSONS: persons} if persons else None
         names = [self._fields[number].name for number in strings.fields]
         record.kinds = options.classes(names, strings.paths)
-        return record, strings.seen
+        self._unseen -= strings.seen
+        return record
 
     def _unit(self, line: int, raw: bytes) -> str:
         """Return the string or the digits of a number that names the unit of a record."""
@@ -164,35 +151,28 @@ class JsonReader:
             name, others = self._options.unit_field, self.positions.fields.others
             what = f"no string or number in the field '{name}'"
             near = "" if name in others else near_path(name, others) or self._there()
-            hint = "; ".join(filter(None, ("it names the unit", near)))
-            raise InputError(self._source.name, what, hint, line=line)
+            raise InputError(self._source.name, what, near, line=line)
         return value
 
-    def held_back(self, records: Iterator[Taken | None]) -> Iterator[Record | None]:
+    def held_back(self, records: Iterator[Record | None]) -> Iterator[Record | None]:
         """Yield the records, once every field has been seen.  Raises InputError: one never is."""
         fields = [field for field in (self.positions.fields, self._keys) if field is not None]
         yield Record(1, [], Unchanged(b""), part="frame", fields=fields)
-        unseen = {number for number, field in enumerate(self._fields) if not field.optional}
         waiting: list[Record] = []
         size = line = 0
-        for item in records:
-            if item is None:
-                yield None
-                continue
-            record, paths = item
-            if not unseen:
+        for record in records:
+            if record is None or not (self._unseen or waiting):
                 yield record
                 continue
-            unseen -= paths
             line, size = record.line, size + record.size
             waiting.append(record)
-            if not unseen:
+            if not self._unseen:
                 yield from waiting
                 waiting.clear()
             elif len(waiting) >= _HELD or size > _HELD_BYTES:
                 break
-        if unseen and size:
-            raise self._missing(sorted(unseen), line)
+        if self._unseen and size:
+            raise self._missing(sorted(self._unseen), line)
         yield from waiting
 
     def _missing(self, unseen: list[int], line: int) -> InputError:
@@ -217,16 +197,11 @@ class JsonReader:
         return f"fields: {shown_names(there)}" if there != ["*"] else ""
 
 
-@dataclass(slots=True, repr=False)
-class _Render:
-    """A line of JSON with other strings in the chosen positions."""
-
-    strings: Strings
-    ending: bytes
-    keep_equal: bool
-
-    def __call__(self, texts: list[str]) -> bytes:
-        return self.strings.written(iter(texts), keep_equal=self.keep_equal) + self.ending
+def _written(
+    strings: json_scan.Strings, ending: bytes, keep_equal: bool, texts: list[str]
+) -> bytes:
+    """Return a line of JSON with other strings in the chosen positions."""
+    return strings.written(iter(texts), keep_equal=keep_equal) + ending
 
 
 class JsonlFormat(Format):
@@ -242,38 +217,28 @@ class JsonlFormat(Format):
         return reader.held_back(_lines(source, options, reader))
 
     def labels(self, source: Source, field: str, options: ReadOptions) -> Iterator[str]:
-        """Yield a top-level member of each object, also where it is a number."""
-        import orjson
-
-        for item in raw_records(source, options.max_record):
-            if item is None or is_blank(item[1]):
-                continue
-            try:
-                label = orjson.loads(item[1].removeprefix(BOM_UTF8))[field]
-            except (orjson.JSONDecodeError, KeyError, TypeError):
-                raise InputError(source.name, f"no label '{field}'", line=item[0]) from None
-            if isinstance(label, list | dict) or label is None:
-                what = "a label must be a string or a number"
-                raise InputError(source.name, what, line=item[0])
-            yield str(label)
+        """Yield a member of each record, also where it is a number."""
+        for record in self.read(source, replace(options, fields=("**",), unit_field=field)):
+            if record is not None and (record.unit or record.texts):
+                yield record.unit
 
 
 _QUOTED: Final = "JSON has double quotation marks: json.dumps"
 
 
-def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
-    """Yield each record, and which fields it has."""
-    for item in text_records(source, options, options.reject):
+def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Record | None]:
+    """Yield each record."""
+    for item in text_records(source, options):
         if item is None:
             yield None
             continue
         line, raw, ending = item
         if line == 1 and (mark := byte_order_mark(source, raw)):
             raw = raw[len(mark) :]
-            yield Record(1, [], Unchanged(mark), part="mark"), set()
+            yield Record(1, [], Unchanged(mark), part="mark")
         owes = b"" if ending else b"\n"
-        if is_blank(raw):
-            yield Record(line, [], Unchanged(raw + ending), owes=owes), set()
+        if json_scan.is_blank(raw):
+            yield Record(line, [], Unchanged(raw + ending), owes=owes)
             continue
         array = line == 1 and raw.lstrip().startswith(b"[")
         other = named_otherwise("jsonl", source.name)
@@ -282,7 +247,7 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             hint = "records of several lines? -f json reads them"
         position = reader.positions.top
         try:
-            taken = reader.record(line, raw, ending, position, hint)
+            record = reader.record(line, raw, ending, position, hint)
         except MalformedError as error:
             what = f"invalid JSON at byte {error.at + 1}"
             out = "dpsan rewrite --bad-records FILE takes such records out" * (not options.reject)
@@ -291,9 +256,9 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
         except InputError as error:
             problem = error
         else:
-            taken[0].owes = owes
-            yield taken
-            del taken  # a long line is not kept while the next one comes
+            record.owes = owes
+            yield record
+            del record  # a long line is not kept while the next one comes
             continue
         if options.reject is None:
             raise problem from None
@@ -313,41 +278,37 @@ class JsonFormat(Format):
         return reader.held_back(_items(source, options, reader))
 
 
-def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Taken | None]:
+def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator[Record | None]:
     """Yield frames and records in order."""
     data = read_whole(source, "JSON document", options.max_record)
     at = 0
     if mark := byte_order_mark(source, data):
         at = len(mark)
-        yield Record(1, [], Unchanged(mark), part="mark"), set()
+        yield Record(1, [], Unchanged(mark), part="mark")
     line, inside = 1, False
     try:
-        while inside or not is_blank(data, at):
-            inner = None if inside else opening_of(data, at)
+        while inside or not json_scan.is_blank(data, at):
+            inner = None if inside else json_scan.opening_of(data, at)
             if inner is not None:  # the items of an array are its records
-                empty = EMPTY_LIST.match(data, inner)
+                empty = json_scan.EMPTY_LIST.match(data, inner)
                 after, inside = empty.end() if empty else inner, not empty
-                yield _frame(line, data[at:after])
+                yield Record(line, [], Unchanged(data[at:after]), part="frame")
             else:
-                end = Scan(data, None, at=at).end
+                end = json_scan.Scan(data, None, at=at).end
                 position, after = reader.positions.top, end
                 if inside:
-                    after, closing = following(data, end)
+                    after, closing = json_scan.following(data, end)
                     inside = not closing
                     if reader.from_lists:
                         position = reader.positions.item(position)
-                first = line + data.count(b"\n", at, after_space(data, at))
+                first = line + data.count(b"\n", at, json_scan.after_space(data, at))
                 raw, ending = data[at:end], data[end:after]
                 yield reader.record(first, raw, ending, position)
             line += data.count(b"\n", at, after)
             at = after
     except MalformedError as error:
-        at = after_space(data, error.at)
+        at = json_scan.after_space(data, error.at)
         hint = _QUOTED * (data[at : at + 1] == b"'") or named_otherwise("json", source.name)
         wrong = MalformedError(at, "invalid JSON", hint)
         raise wrong.in_file(source.name, data) from None
-    yield _frame(line, data[at:])
-
-
-def _frame(line: int, raw: bytes) -> Taken:
-    return Record(line, [], Unchanged(raw), part="frame"), set()
+    yield Record(line, [], Unchanged(data[at:]), part="frame")

@@ -13,8 +13,8 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Final, TypeAlias
 
 from dpsan.errors import MalformedError
+from dpsan.formats.passing import Position, Positions
 from dpsan.formats.paths import Place
-from dpsan.formats.positions import Position, Positions
 from dpsan.text.shape import compiled
 
 

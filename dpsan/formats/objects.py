@@ -9,9 +9,8 @@ from typing import Any
 
 from dpsan.errors import UsageError
 from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
-from dpsan.formats.passing import Fields
+from dpsan.formats.passing import Fields, Position, Positions, named_type
 from dpsan.formats.paths import parse_fields, places
-from dpsan.formats.positions import Position, Positions, named_type
 from dpsan.text.spanned_tokens import Spans
 
 

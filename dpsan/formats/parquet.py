@@ -3,7 +3,7 @@
 A row is a record; its texts are the strings of the chosen columns, through structs (``a.b``), lists
 (``a[]``) and the values of maps (``a.value``), and those of JSON inside of strings; a column whose
 whole name is the field comes first.  Null stays null.  What
-is kept of the file itself: :mod:`dpsan.formats.parquet_layout`.  A row group is in memory as a
+is kept of the file itself: :mod:`dpsan.formats.parquet_columns`.  A row group is in memory as a
 whole, on input and on output, as the format wants it.
 
 Parquet is read from its end, so it needs a file: a pipe would have to be copied to disk, where
@@ -22,9 +22,8 @@ from dpsan.errors import ExtraMissingError, InputError, reason
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.json_scan import TOO_DEEP, Chosen, KindError, Part, other_text, pruned_text
-from dpsan.formats.parquet_columns import Columns, Leaf, Steps
-from dpsan.formats.parquet_layout import Output, Positioned, check_times
-from dpsan.formats.positions import PERSONS
+from dpsan.formats.parquet_columns import Columns, Leaf, Output, Positioned, Steps, check_times
+from dpsan.formats.passing import PERSONS
 from dpsan.formats.text import decode, too_long
 
 _BATCH: Final = 1024

@@ -1,15 +1,19 @@
-"""Parts of an input that are not sanitized: fields by name, other text by kind and number.
+"""Positions inside the records of an input, and the parts that are not sanitized, by name or kind.
 
-Names alone may stand in a message; values never do.
+Names alone may stand in a message; values never do.  Where an object has very many names, they are
+taken for data: ``*`` stands for all of them.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
+from dpsan.formats.paths import Field, Place, below
 from dpsan.text.numerals import counted, number
 
 PASSED: Final = "passed unchanged, and may hold text"
@@ -145,3 +149,184 @@ def shortened(name: str) -> str:
     """Return a name cut for a message; lone surrogates become U+FFFD."""
     name = name.encode(errors="replace").decode()
     return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+
+
+_DEEPEST: Final = 32
+"""Steps of a path; what is deeper has the same one."""
+_LONGEST_NAME: Final = 1_000
+_MOST_POSITIONS: Final = 10_000
+"""Positions that are distinguished in an input."""
+_MOST_NAMES: Final = 64
+"""Different names in one object above which they are taken for data: ``*`` stands for all."""
+PERSONS: Final = f"{PASSED}:identifying key"
+"""Names of members that hold the name or address of a person, among what is noted of a record."""
+_Listed: TypeAlias = Callable[[str], bool]
+_ROLES: Final = (
+    "agent|assignee|author|beneficiary|client|contact|customer|doctor|driver|employee|guardian|guest|"
+    "manager|nurse|owner|parent|passenger|patient|recipient|reporter|sender|student|teacher|tenant"
+)
+_OF_NAMES: Final = {
+    "given": r"(?:.*[_.])?(?:first|given|middle|fore|preferred)_?name|(?:.*\.)?(?:first|given)",
+    "surname": r"(?:.*[_.])?(?:last|family|sur|maiden)_?name|(?:.*\.)?(?:last|family)",
+    "name": rf"(?:.*[_.])?(?:full|holder|person|{_ROLES})_?name",
+    "party": rf"(?:.*\.)?name|(?:.*[_.])?(?:{_ROLES})",
+    "city": r"(?:.*[_.])?(?:city|town)",
+    "employer": r"(?:.*[_.])?(?:employer|company)(?:_?name)?",
+}
+"""Type of spans, and the columns and members whose values are nothing else."""
+_WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+")
+
+
+@lru_cache(1 << 12)
+def named_type(name: str) -> str:
+    """Return the type of the values of a column or member, told by its name or path alone.
+
+    ``=`` stands before it, as nobody asked for it; empty: the name says nothing.
+    """
+    spelt = _WORDS.sub("_", name[:_LONGEST_NAME].removesuffix("[]")).lower()
+    of = (of for of, pattern in _OF_NAMES.items() if re.fullmatch(pattern, spelt))
+    return next(map("={}".format, of), "")
+
+
+def person_keys(*, wild: bool) -> tuple[Fields | None, _Listed | None]:
+    """Return where names of members are named, and what tells whether one holds a person's name.
+
+    Args:
+        wild: whether a field takes what it does not name; else nobody asks for keys.
+    """
+    if not wild:
+        return None, None
+    from dpsan.only.keys import holds_person  # numpy comes with it
+
+    return Fields("key"), holds_person
+
+
+class Position:
+    """A position inside the records of an input, whether or not something is chosen there."""
+
+    __slots__ = ("depth", "items", "listed", "merged", "named", "names", "path", "place", "taken")
+
+    def __init__(self, path: str, place: Place | None, depth: int = 0) -> None:
+        self.path, self.place, self.depth = path, place, depth
+        self.names: dict[bytes, Position] = {}
+        """Members by their names, spelled as in the input."""
+        self.merged: dict[Place | None, Position] = {}
+        """Members whose names are data, by what is chosen there."""
+        self.items: Position | None = None
+        self.named = False
+        """True if values are known to pass here."""
+        self.taken = False
+        """True if strings are known to be chosen here."""
+        self.listed = False
+        """True if its name holds the name or address of a person."""
+
+
+class Positions:
+    """All positions of an input, and the paths of those whose values pass.
+
+    Args:
+        root: what is chosen of a record.
+        chosen: the fields.
+        fields: gets the paths of values.
+        keys: gets the paths of members, where their names pass; None: nobody asks.
+        listed: returns whether a name of a member holds the name or address of a person.
+    """
+
+    def __init__(
+        self,
+        root: Place | None,
+        chosen: Sequence[Field],
+        fields: Fields,
+        keys: Fields | None = None,
+        listed: _Listed | None = None,
+    ) -> None:
+        self.top, self.chosen, self.fields, self.keys = Position("", root), chosen, fields, keys
+        self._listed, self._many = listed, 0
+        self.persons = 0
+        """Number of names of members so far that held the name or address of a person."""
+
+    def is_person(self, name: str) -> bool:
+        """Return whether a name of a member holds the name or address of a person."""
+        return self._listed is not None and self._listed(name)
+
+    def item(self, position: Position) -> Position:
+        """Return the position of a list's items."""
+        if position.items is None:
+            place = position.place and position.place.child(None)
+            if position.depth >= _DEEPEST:
+                return _deepest(position, place)
+            position.items = Position(below(position.path, None), place, position.depth + 1)
+        return position.items
+
+    def member(self, position: Position, raw: bytes, name: str) -> Position:
+        """Return the position of an object's member.
+
+        Args:
+            raw: its name, spelled as in the input.
+            name: the same, without escapes.
+        """
+        person = self.is_person(name)
+        place = position.place and position.place.child(name)
+        if place in position.merged:
+            self.persons += person
+            return position.merged[place]
+        if position.depth >= _DEEPEST:
+            self.persons += person
+            return _deepest(position, place)
+        alike = [sibling for sibling in position.names.values() if sibling.place is place]
+        if len(alike) >= _MOST_NAMES or self._many >= _MOST_POSITIONS:
+            self.persons += person
+            return self._merge(position, place, alike)
+        self._many += 1
+        path = _any(position.path) if person else below(position.path, name)
+        member = Position(path, place, position.depth + 1)
+        member.listed = person
+        position.names[raw] = member
+        if self.keys is not None:
+            self.keys.others[path] = None
+        return member
+
+    def passes(self, position: Position) -> None:
+        """Take note that a value passes here."""
+        position.named = True
+        self.fields.others[position.path] = None
+
+    def takes(self, position: Position, number: int) -> None:
+        """Take note that a string is chosen here by a field."""
+        position.taken = True
+        field = self.chosen[number]
+        self.fields.chosen[position.path if field.wild else field.name] = None
+
+    def _merge(self, position: Position, place: Place | None, alike: list[Position]) -> Position:
+        """Replace the names of an object at which the same is chosen by one position."""
+        every = Position(_any(position.path), place, position.depth + 1)
+        position.names = {raw: at for raw, at in position.names.items() if at.place is not place}
+        position.merged[place] = every
+
+        lists = [self.fields] if self.keys is None else [self.fields, self.keys]
+        for fields in lists:
+            fields.others = _renamed(fields.others, alike, every.path)
+            fields.chosen = _renamed(fields.chosen, alike, every.path)
+        return every
+
+
+def _deepest(position: Position, place: Place | None) -> Position:
+    """Return a position that has the path of one above."""
+    return position if place is position.place else Position(position.path, place, position.depth)
+
+
+def _renamed(names: dict[str, None], alike: list[Position], path: str) -> dict[str, None]:
+    """Return paths, where those inside of some positions begin with one path."""
+    out: dict[str, None] = {}
+    for name in names:
+        inside = next((at for at in alike if _within(name, at.path)), None)
+        out[name if inside is None else path + name[len(inside.path) :]] = None
+    return out
+
+
+def _any(path: str) -> str:
+    return f"{path}.*" if path else "*"
+
+
+def _within(name: str, path: str) -> bool:
+    return name.startswith(path) and name[len(path) : len(path) + 1] in ("", ".", "[")

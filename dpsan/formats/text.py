@@ -16,7 +16,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.source import Source
-from dpsan.formats.base import Format, ReadOptions, Record, Reject, Unchanged
+from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.registry import binary, refuse_document, refuse_records, refuse_suffix
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
@@ -27,18 +27,13 @@ _Item: TypeAlias = tuple[int, bytes, bytes]
 """A record's line, its bytes and its ending."""
 
 
-def text_records(
-    source: Source, options: ReadOptions, reject: Reject | None = None
-) -> Iterator[_Item | None]:
+def text_records(source: Source, options: ReadOptions) -> Iterator[_Item | None]:
     """Yield the items of :func:`raw_records`, of text.
-
-    Args:
-        reject: takes records that are too large, which end the input otherwise.
 
     Raises:
         InputError: a record is too large, or not text.
     """
-    records = raw_records(source, options.max_record, reject)
+    records = raw_records(source, options.max_record)
     return records if options.force_text else map(partial(_checked, source), records)
 
 
@@ -59,15 +54,13 @@ def check(source: Source, line: int, raw: bytes) -> None:
         raise binary(source, line)
 
 
-def raw_records(
-    source: Source, max_record: int, reject: Reject | None = None
-) -> Iterator[_Item | None]:
+def raw_records(source: Source, max_record: int) -> Iterator[_Item | None]:
     """Yield line, bytes and ending (a newline or b"") of each record; None when idle.
 
     Raises:
         InputError: a record is larger than ``max_record``.
     """
-    for block in blocks(source, max_record, reject):
+    for block in blocks(source, max_record):
         if block is None:
             yield None
             continue
@@ -79,12 +72,13 @@ def raw_records(
             yield from zip(count(line), records, repeat(ending))
 
 
-def blocks(
-    source: Source, max_record: int, reject: Reject | None = None
-) -> Iterator[tuple[int, list[bytes], bytes] | None]:
-    """Yield records that were read together: first line, their bytes, and the ending of each."""
-    set_aside = reject or _raise
-    line, buffer, rejecting = 1, BytesIO(), False
+def blocks(source: Source, max_record: int) -> Iterator[tuple[int, list[bytes], bytes] | None]:
+    """Yield records that were read together: first line, their bytes, and the ending of each.
+
+    Raises:
+        InputError: as :func:`raw_records`.
+    """
+    line, buffer = 1, BytesIO()
     """The beginning of a record; a list of its pieces would double it when they are joined."""
     while True:
         if source.idle():
@@ -93,39 +87,27 @@ def blocks(
         if not data:
             break
         first, *pieces = data.split(b"\n")
-        if rejecting or buffer.tell() + len(first) > max_record:
-            problem = None if rejecting else too_long(source, line, max_record)
-            set_aside(_taken(buffer) + first + (b"\n" if pieces else b""), problem)
-            rejecting = not pieces
-        else:
-            if buffer.tell() or not pieces:
-                buffer.write(first)
-            if pieces:
-                yield line, [_taken(buffer) or first], b"\n"
+        if buffer.tell() + len(first) > max_record:
+            raise too_long(source, line, max_record)
+        if buffer.tell() or not pieces:
+            buffer.write(first)
         if not pieces:
             continue
+        yield line, [_taken(buffer) or first], b"\n"
         *whole, last = pieces
         if len(data) > max_record:
             for at, piece in enumerate(whole, start=line + 1):
                 if len(piece) > max_record:
-                    set_aside(piece + b"\n", too_long(source, at, max_record))
-                else:
-                    yield at, [piece], b"\n"
+                    raise too_long(source, at, max_record)
+                yield at, [piece], b"\n"
         else:
             yield line + 1, whole, b"\n"
         line += len(pieces)
         buffer.write(last)
     if buffer.tell() > max_record:
-        set_aside(_taken(buffer) + b"\n", too_long(source, line, max_record))
-    elif rejecting:
-        set_aside(b"\n", None)
-    elif buffer.tell():
+        raise too_long(source, line, max_record)
+    if buffer.tell():
         yield line, [_taken(buffer)], b""
-
-
-def _raise(_: bytes, problem: InputError | None) -> None:
-    if problem:
-        raise problem
 
 
 def _taken(buffer: BytesIO) -> bytes:

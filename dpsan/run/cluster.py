@@ -25,7 +25,7 @@ from typing import Final, TypeAlias
 
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import DpsanError, ExtraMissingError, InputError, UsageError, refuse
-from dpsan.files.names import sweep
+from dpsan.files.source import sweep
 from dpsan.run.group import Group, rewrite_file
 from dpsan.run.plan import Outcome, Plan, Task
 from dpsan.run.run import Run, replaceable

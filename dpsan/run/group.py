@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Final
 from dpsan.errors import InputError, OutputError, reason
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.compression import packer_for
-from dpsan.files.names import sync_directory
-from dpsan.files.source import FileSource, closing_descriptor, open_input
+from dpsan.files.source import FileSource, closing_descriptor, open_input, sync_directory
 from dpsan.run.plan import Outcome, Task
 from dpsan.run.stream import Work, rewrite_stream
 
 if TYPE_CHECKING:
-    from dpsan.run.audit import AuditWriter
-    from dpsan.run.same_request import RequestFile
+    from dpsan.run.audit.writer import AuditWriter
+    from dpsan.run.side_outputs import RequestFile
 
 _MOST: Final = 128
 """Outputs of a group: each has an open descriptor."""

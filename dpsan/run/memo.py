@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -26,35 +24,14 @@ from dpsan.outcomes.language import DECODER
 from dpsan.privacy import randomness
 from dpsan.restore.restoring import Originals
 from dpsan.run.memo_file import UNITS, MemoFile
-from dpsan.run.units import Pending as PendingUnits
-from dpsan.run.units import Units
-from dpsan.run.workers import Done, Inline, Workers, sanitized
-from dpsan.sanitize.accountant import MemoTotals, merged
+from dpsan.run.units import Pending, Units
+from dpsan.run.workers import Inline, Workers, sanitized
+from dpsan.sanitize.accountant import MemoTotals
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.result import Sanitized, Texts
+from dpsan.sanitize.result import Sanitized, Texts, merged
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 from dpsan.text.tokens import RULES
-
-
-@dataclass(frozen=True)
-class Pending:
-    """A batch of which some texts are being sanitized."""
-
-    memo: Memo
-    texts: Sequence[str]
-    digests: Sequence[bytes]
-    indices: Sequence[int]
-    """Indices of the texts that are being sanitized."""
-    future: Future[Done]
-
-    def result(self) -> Sanitized:
-        """Return the outputs of all texts, earlier ones from the memo as it is now."""
-        return self.memo.settled(self)
-
-    def drawn(self) -> bool:
-        """Wait for the workers; return whether the memo gets entries."""
-        return any(sanitized(self.future).drawn)
 
 
 class Memo(MemoFile):
@@ -102,9 +79,7 @@ class Memo(MemoFile):
 
     # --- a batch -----------------------------------------------------------------------------
 
-    def submit(
-        self, workers: Workers, batch: Texts, units: Sequence[str] = ()
-    ) -> Pending | PendingUnits:
+    def submit(self, workers: Workers, batch: Texts, units: Sequence[str] = ()) -> Pending:
         """Submit the texts of a batch that the memo lacks.
 
         Args:
@@ -124,11 +99,11 @@ class Memo(MemoFile):
         numbers = [batch.numbers[index] for index in indices]
         marked = [spans[index] for index in indices] if spans else None
         future = workers.submit(Texts(texts, batch.key, numbers, batch.audit, marked))
-        return Pending(self, batch.texts, digests, indices, future)
+        return Pending(self.settled, [future], (), batch.texts, digests, indices)
 
     def settled(self, pending: Pending) -> Sanitized:
         """Return the outputs of a batch, see :meth:`Pending.result`."""
-        done = sanitized(pending.future)
+        done = sanitized(pending.futures[0])
         drawn = dict(zip(pending.indices, done.drawn, strict=True))
         lines = dict(zip(pending.indices, done.lines, strict=True))
         first: dict[bytes, str | None] = {}
@@ -145,13 +120,13 @@ class Memo(MemoFile):
                 earlier[position] = output
         return merged(pending.texts, pending.indices, done, earlier, self._sanitizer.survey)
 
-    def store(self, pending: Pending | PendingUnits, done: Sanitized) -> None:
+    def store(self, pending: Pending, done: Sanitized) -> None:
         """Store the draws of a batch, in the :meth:`turn` in which it was settled.
 
         Raises:
             OutputError: it cannot be written, or a unit has too many words.
         """
-        if isinstance(pending, PendingUnits):
+        if pending.units:
             self._drawn += len(pending.units)
             self._units.store(pending)
             return

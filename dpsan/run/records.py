@@ -20,8 +20,8 @@ from dpsan.files.private_database import PrivateDatabase
 from dpsan.formats.base import Record
 from dpsan.privacy.guarantee import Composed
 from dpsan.privacy.randomness import new_key
-from dpsan.run.memo import Memo, Pending
-from dpsan.run.units import Pending as PendingUnits
+from dpsan.run.memo import Memo
+from dpsan.run.units import Pending
 from dpsan.run.workers import Answer, Workers, sanitized
 from dpsan.sanitize.accountant import Accountant, LedgerTotals
 from dpsan.sanitize.result import Sanitized, Texts
@@ -62,7 +62,10 @@ class History:
             OutputError: an entry cannot be written.
         """
         # Wait for the workers before the locks, so that other runs may go on.
-        drawn = [_drawn(answer) for answer in answers]
+        drawn = [
+            answer.drawn() if isinstance(answer, Pending) else any(sanitized(answer).drawn)
+            for answer in answers
+        ]
         with ExitStack() as stack:
             for database in (self.memo, self.ledger):
                 if database is not None and any(drawn):
@@ -112,15 +115,8 @@ class History:
             self.ledger.charge(records, _costs(batch, results, totals))
         if self.memo is not None:
             for answer, done in zip(answers, results, strict=True):
-                assert isinstance(answer, Pending | PendingUnits)  # noqa: S101 - made by submit()
+                assert isinstance(answer, Pending)  # noqa: S101 - made by submit()
                 self.memo.store(answer, done)
-
-
-def _drawn(answer: Answer) -> bool:
-    """Return whether anything was drawn, before the memo replaces any of it."""
-    if isinstance(answer, Pending | PendingUnits):
-        return answer.drawn()
-    return any(sanitized(answer).drawn)
 
 
 def _costs(

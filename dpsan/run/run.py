@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Final
 from dpsan.errors import InputError, OutputError, UsageError, reason
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
-from dpsan.files.names import appeared, stream_number
-from dpsan.files.source import FileSource, opened_input
+from dpsan.files.source import FileSource, appeared, opened_input, stream_number
 from dpsan.formats.registry import format_for
 from dpsan.run.group import Group, is_small, rewrite_file
 from dpsan.run.plan import Outcome, Result, Task
 from dpsan.run.stream import Work, rewrite_stream
 
 if TYPE_CHECKING:
-    from dpsan.run.same_request import RequestFile
-    from dpsan.run.side_outputs import FileLog
+    from dpsan.run.side_outputs import FileLog, RequestFile
 
 
 def plan_outputs(
@@ -162,7 +160,7 @@ class Run(Work):
         """
         dry = self.samples is not None
         with ExitStack() as stack:
-            sink = self._nowhere(stack) if dry else self._common(stack)
+            sink = self._common(stack)
             for file, path in enumerate(self.inputs, start=1):
                 outcome = Outcome(Task(file, path), self.sanitizer.accountant(), str(path))
                 try:
@@ -226,11 +224,10 @@ class Run(Work):
                 hint = "-O DIR writes one output for each"
                 raise UsageError(f"{kind.name} files cannot be joined", hint)
 
-    def _nowhere(self, stack: ExitStack) -> Sink:
-        return Sink(os.devnull, stack.enter_context(Path(os.devnull).open("wb")).fileno())
-
     def _common(self, stack: ExitStack) -> Sink:
         """Return the output of all inputs together.  Raises OutputError, UsageError."""
+        if self.samples is not None:
+            return Sink(os.devnull, stack.enter_context(Path(os.devnull).open("wb")).fileno())
         self._check_joinable()
         if self.output is None:
             return Sink("standard output", 1)

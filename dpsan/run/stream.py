@@ -19,16 +19,17 @@ from dpsan.formats.passing import Fields
 from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
-from dpsan.run.batches import (
+from dpsan.run.plan import (
     BatchSize,
     FileBatchSize,
+    Outcome,
+    Plan,
+    Task,
     batches,
     contexts,
     few_searches,
     lines_and_rows,
-    neighbours,
 )
-from dpsan.run.plan import Outcome, Plan, Task
 from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.decided import Shared
@@ -38,7 +39,7 @@ from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
     from dpsan.restore.map_file import MapWriter
-    from dpsan.run.audit import AuditWriter
+    from dpsan.run.audit.writer import AuditWriter
     from dpsan.run.records import History
     from dpsan.run.side_outputs import Review
 
@@ -97,10 +98,8 @@ def rewrite_stream(
         records = with_spans(records, plan.spans, None if only is None else only.marks)
     # A text or a document is one unit; where records have a history, each of them is one.
     one_unit = sanitizer.spec.only and work.history is None and (kind.one_text or kind.one_document)
-    if one_unit and kind.one_text:
-        records = contexts(records, line_buffered=plan.line_buffered)
-    elif one_unit:
-        records = neighbours(records)
+    if one_unit:
+        records = contexts(records, lines=kind.one_text, line_buffered=plan.line_buffered)
     unit = sanitizer.spec.consistent
     where = ("run",) if unit is Unit.RUN else ("file", outcome.task.file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
@@ -259,7 +258,7 @@ class _Flow:
         if replacing is None or self.units is None:
             return [*map(sanitized, answers)]
         return [
-            replacing.in_unit(decided(answer), key, unit)
+            replacing.in_units(decided(answer), key, [unit])
             for answer, key, unit in zip(answers, self.keys, self.units, strict=True)
         ]
 

@@ -5,11 +5,16 @@ first appear.  Workers decide what is replaced; what stands for it is drawn unde
 the memo, from fresh keys, and is on disk before any output has it.  With an epsilon a unit has a
 key, and each word a stream of its own: the key is on disk before the first draw, and what the unit
 has lost before the output.
+
+A list of words may change with a version of dpsan, so a unit stores a word, not its number.  Its
+bytes hold what later draws depend on: which numbers of a pool are taken, and where the dates stand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -19,12 +24,13 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError, refuse
+from dpsan.only.plans import Plans
+from dpsan.only.slots import AGE, Pool
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.memo_file import MemoFile
 from dpsan.run.workers import Done, Workers, decided, sanitized
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.decided import MOST, Shared
-from dpsan.sanitize.lasting import packed, replaced, unpacked
 from dpsan.sanitize.result import Sanitized, Texts, together
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -35,25 +41,29 @@ _PASSING: Final = 1 << 16
 
 @dataclass
 class Pending:
-    """A batch of messages of units."""
+    """A batch of messages that a memo answers, of which some are being sanitized."""
 
-    owner: Units
-    units: Sequence[str]
-    """The unit of each text."""
+    settled: Callable[[Pending], Sanitized]
     futures: Sequence[Future[Done]]
     """One for the batch, or with an epsilon for each run of texts of one unit."""
+    units: Sequence[str] = ()
+    """The unit of each text; nothing where each text is one."""
+    texts: Sequence[str] = ()
+    digests: Sequence[bytes] = ()
+    """Keyed digests of texts that are units."""
+    indices: Sequence[int] = ()
+    """Indices of those of them that are being sanitized."""
     changed: dict[str, tuple[bytes, int, bool]] = field(default_factory=dict)
     """Bytes of the units that got new draws, how many draws have a loss, and whether it is new."""
 
     def result(self) -> Sanitized:
-        """Return the outputs, in the turn in which they are stored."""
-        return self.owner.settled(self)
+        """Return the outputs of all texts, in the turn in which they are stored."""
+        return self.settled(self)
 
     def drawn(self) -> bool:
-        """Wait for the workers; return whether there is a text."""
-        for future in self.futures:
-            future.result()
-        return bool(self.units)
+        """Wait for the workers; return whether the memo may get entries."""
+        results = [future.result() for future in self.futures]
+        return bool(self.units) or any(isinstance(r, Sanitized) and any(r.drawn) for r in results)
 
 
 class Passing(set[bytes]):
@@ -106,14 +116,14 @@ class Units:
             OutputError: the key of a new unit cannot be stored.
         """
         if self.sanitizer.replacing:
-            return Pending(self, units, [workers.submit(batch._replace(undrawn=True))])
+            return Pending(self.settled, [workers.submit(batch._replace(undrawn=True))], units)
         keys, futures, at = self._keys(units), [], 0
         for unit, run in groupby(units):
             end = at + len([*run])
             texts = Texts(batch.texts[at:end], keys[unit], range(end - at), batch.audit)
             futures.append(workers.submit(texts))
             at = end
-        return Pending(self, units, futures)
+        return Pending(self.settled, futures, units)
 
     def _keys(self, units: Sequence[str]) -> dict[str, bytes]:
         """Return the keys of units; those of new units are on disk."""
@@ -163,7 +173,7 @@ class Units:
             units.append(Shared(number) if data is None else unpacked(data, number, plans))
         before = [(len(unit.ids), len(unit.originals)) for unit in units]
         of_text = [numbers[unit] for unit in pending.units]
-        done = replaced(replacing, decided(pending.futures[0]), new_key(), units, of_text)
+        done = replacing.in_units(decided(pending.futures[0]), new_key(), units, of_text)
         for number, rows in zip(of_text, done.replaced, strict=True):
             units[number].originals.update(dict.fromkeys(row[:2] for row in rows))
         for unit, data, shared, sizes in zip(names, stored, units, before, strict=True):
@@ -193,3 +203,50 @@ def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:
     new = len({*public} - paid.marks)
     drawn = paid.of_texts(done.marks, done.drawn)
     return replace(done, drawn=drawn, charged=drawn, public=new, marks=None, public_marks=None)
+
+
+_FIRST: Final = 1 << AGE
+"""Key of the first word: a unit that lasts never ends."""
+
+
+def packed(shared: Shared, plans: Plans) -> bytes:
+    """Return a unit as bytes."""
+    unit, words, hashes = shared.replacements[shared.units], [], [*shared.ids]
+    for (home, *_), of_home in unit.words.items():
+        for key, word in of_home.items():
+            group, text = plans.stored(word)
+            _, form, marks = word.pool
+            about = hashes[key - _FIRST], home, group, form, marks, text
+            words.append([*about, word.taken, word.chance])
+    calendars = [
+        [*of, calendar.at, calendar.size, calendar.start] for of, calendar in unit.calendars.items()
+    ]
+    parts = {"words": words, "calendars": calendars, "originals": [*shared.originals]}
+    return json.dumps(parts, separators=(",", ":")).encode()
+
+
+def unpacked(data: bytes, number: int, plans: Plans) -> Shared:
+    """Return a unit.
+
+    Args:
+        data: that :func:`packed` returned.
+        number: of the unit in its batch.
+        plans: of the pools.
+    """
+    stored = json.loads(data)
+    shared = Shared(number)
+    unit = shared.replacements[shared.units]
+    for group, part, at, size, start in stored["calendars"]:
+        calendar = unit.calendars[group, part]
+        calendar.at, calendar.size, calendar.start = at, size, start
+    taken: defaultdict[Pool, list[int]] = defaultdict(list)
+    for value, home, group, form, marks, text, place, chance in stored["words"]:
+        key = shared.ids.setdefault(value, len(shared.ids)) + _FIRST
+        word = plans.loaded((group, form, tuple(marks)), text, chance, place)
+        unit.words[home, "", ()][key] = word
+        if word.taken >= 0:
+            taken[word.pool].append(word.taken)
+    for pool, numbers in taken.items():
+        plans.permutation(unit, pool).resume(numbers)
+    shared.originals = {tuple(pair): None for pair in stored["originals"]}
+    return shared

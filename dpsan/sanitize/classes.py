@@ -1,4 +1,4 @@
-"""Classes of words of a request: its groups on a vocabulary, and the rules of look-up."""
+"""Classes of words of a request: groups on a vocabulary, rules of look-up, and what tokens show."""
 
 from __future__ import annotations
 
@@ -6,26 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dpsan.embeddings import word_lists
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.word_lists import (
-    DATES,
-    FORMED,
-    NUMBERS,
-    SENSITIVE,
-    STRINGS,
-    WordClass,
-    check_english,
-    row_of,
-    word_classes,
-)
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.privacy.guarantee import WordGroup
-from dpsan.sanitize.numbers_by_value import NumberPolicy, kind_or_number
+from dpsan.sanitize.consistent import NumberPolicy, kind_or_number
+from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
@@ -33,6 +24,7 @@ from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
     from dpsan.only.alone import Alone
+    from dpsan.sanitize.replacing import OnlyRewriter
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,28 +86,28 @@ class Grouping:
     def classes(self) -> tuple[str | None, ...]:
         """Return the class of each kind: groups, numbers by value, strings, other words."""
         names = [group.name for group in self.rows]
-        return (*names, NUMBERS, *STRINGS, None) if self.classed else ()
+        return (*names, word_lists.NUMBERS, *word_lists.STRINGS, None) if self.classed else ()
 
     @property
     def other(self) -> int:
         """Return the kind of words of no group."""
-        return len(self.rows) + FORMED
+        return len(self.rows) + word_lists.FORMED
 
     @cached_property
     def inputs(self) -> Ids:
         """The mechanism's input of each code: a row number, or n for ⊥."""
-        inputs = np.minimum(np.arange(self.n + 1 + FORMED), self.n)
+        inputs = np.minimum(np.arange(self.n + 1 + word_lists.FORMED), self.n)
         return np.append(inputs, np.array([group.rows[0] for group in self.rows], dtype=np.int64))
 
     @cached_property
     def kinds(self) -> Ids:
         """The kind of each code, shape (n + 1 + FORMED + groups,)."""
         many, n = len(self.rows), self.n
-        out = np.full(n + 1 + FORMED + many, self.other, dtype=np.int64)
+        out = np.full(n + 1 + word_lists.FORMED + many, self.other, dtype=np.int64)
         for index, group in enumerate(self.rows):
             out[list(group.rows)] = index
-        out[n + 1 : n + 1 + FORMED] = many + np.arange(FORMED)
-        out[n + 1 + FORMED :] = np.arange(many)
+        out[n + 1 : n + 1 + word_lists.FORMED] = many + np.arange(word_lists.FORMED)
+        out[n + 1 + word_lists.FORMED :] = np.arange(many)
         return out
 
     def by_kind(self, codes: Ids) -> Counter[int]:
@@ -126,7 +118,7 @@ class Grouping:
 
     def formed(self, codes: Ids) -> Ids:
         """Return the indices of the strings that are drawn by their form."""
-        return np.flatnonzero((codes > self.n) & (codes <= self.n + FORMED))
+        return np.flatnonzero((codes > self.n) & (codes <= self.n + word_lists.FORMED))
 
 
 def _lists() -> Alone:
@@ -136,7 +128,9 @@ def _lists() -> Alone:
     return alone()
 
 
-def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[ClassRows, ...]:
+def class_rows(
+    classes: tuple[word_lists.WordClass, ...], embeddings: Embeddings
+) -> tuple[ClassRows, ...]:
     """Return the rows of each group of each class on a vocabulary; a word counts once.
 
     Raises:
@@ -145,7 +139,7 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
     """
     rows_of_group: defaultdict[str | None, set[int]] = defaultdict(set)
     if any(kind.english for kind in classes):
-        check_english(embeddings.key_to_index, "the classes of dpsan")
+        word_lists.check_english(embeddings.key_to_index, "the classes of dpsan")
         for row, name in enumerate(_lists().groups([*map(folded, embeddings.index_to_key)])):
             rows_of_group[name].add(row)
     taken: set[int] = set()
@@ -165,7 +159,7 @@ def class_rows(classes: tuple[WordClass, ...], embeddings: Embeddings) -> tuple[
             only = f"only one word of the class {word_class.name} is in the vocabulary"
             hint = "use more words" if word_class.english else "list common words beside it"
             raise UsageError(f"{only}, and nothing could replace it", hint)
-        if not groups and word_class.name not in STRINGS:
+        if not groups and word_class.name not in word_lists.STRINGS:
             raise UsageError(f"no word of the class {word_class.name} is in the vocabulary")
         out += groups
     return tuple(out)
@@ -177,7 +171,7 @@ def sensitive(embeddings: Embeddings) -> Callable[[str, int], str | None]:
     Raises:
         UsageError: the lists do not fit the vocabulary.
     """
-    classes = class_rows(word_classes(SENSITIVE), embeddings)
+    classes = class_rows(word_lists.word_classes(word_lists.SENSITIVE), embeddings)
     class_of = {row: group.name for group in classes for row in group.rows}
     n, lists = embeddings.n, _lists()
 
@@ -190,7 +184,9 @@ def sensitive(embeddings: Embeddings) -> Callable[[str, int], str | None]:
 
 
 def _groups(
-    word_class: WordClass, embeddings: Embeddings, rows_of_group: Mapping[str | None, set[int]]
+    word_class: word_lists.WordClass,
+    embeddings: Embeddings,
+    rows_of_group: Mapping[str | None, set[int]],
 ) -> Iterator[ClassRows]:
     """Yield the groups of a class; of a user's list all rows that fold to a listed word."""
     key_to_index = embeddings.key_to_index
@@ -205,7 +201,7 @@ def _groups(
         return
     for words in word_class.groups:
         wanted = set(map(folded, words))
-        rows_of = {row_of(key_to_index, word) for word in words}
+        rows_of = {word_lists.row_of(key_to_index, word) for word in words}
         rows_of |= {row for word, row in key_to_index.items() if folded(word) in wanted}
         rows = {row for row in rows_of if row is not None}
         wanted -= {folded(embeddings.index_to_key[row]) for row in rows}
@@ -235,8 +231,8 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
     n, lists = len(rows), _lists()
     by_value = spec.numbers == NumberPolicy.VALUE
     chosen = {word_class.name for word_class in spec.classes if word_class.english}
-    chosen |= {DATES, NUMBERS} if by_value else set()
-    codes = {name: n + 2 + at for at, name in enumerate(STRINGS) if name in chosen}
+    chosen |= {word_lists.DATES, word_lists.NUMBERS} if by_value else set()
+    codes = {name: n + 2 + at for at, name in enumerate(word_lists.STRINGS) if name in chosen}
 
     def string(token: str) -> int | None:
         form = kind_or_number(token, by_value=by_value)
@@ -245,12 +241,12 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
         return codes.get(form.word_class)
 
     codes_of_own = {
-        word: n + 1 + FORMED + index
+        word: n + 1 + word_lists.FORMED + index
         for index, group in reversed([*enumerate(groups.rows)])
         for word in group.lacking  # a word has the first class
     }
     listed = {
-        name: n + 1 + FORMED + index
+        name: n + 1 + word_lists.FORMED + index
         for index, group in enumerate(groups.rows)
         for name in group.listed
     }
@@ -260,3 +256,47 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
         return listed.get(lists.group(word) or "") if code is None and listed else code
 
     return ClassRules(string, lacking)
+
+
+COLUMNS: Final = ("token", "label", "class", "group", "rule", "passes", "why")
+"""What is told of a token; class, group and rule are None where it passes, and ``passes`` is None
+where it is drawn."""
+
+
+def explained(rewriter: OnlyRewriter, text: str) -> list[dict[str, str | None]]:
+    """Return by its name what :data:`COLUMNS` lists of each token of a text; nothing is drawn."""
+    why = {rule.name: rule.why for rule in rewriter.rules.rules}
+    out = []
+    for block in rewriter.decided_unit(Texts([text], b"", [0], audit=True)).blocks:
+        tokens, drawn = block.tokens, block.decision
+        assert tokens is not None and tokens.labels is not None  # noqa: S101, PT018 - requested
+        labels = [rewriter.viewer.labels[code] for code in tokens.labels.tolist()]
+        columns = (tokens.originals, labels, tokens.output_ids.tolist(), tokens.passes or ())
+        for token, label, at, passes in zip(*columns, strict=True):
+            word_class = group = rule = None
+            if passes is None:
+                code = int(drawn.group[at])
+                word_class, group = rewriter.classes[code], rewriter.groups[code]
+                rule = rewriter.rules.rules[drawn.rule[at]].name
+            reason = why.get(rule or str(passes).removeprefix("rule "))
+            row = (token, label, word_class, group, rule, passes, reason)
+            out.append(dict(zip(COLUMNS, row, strict=True)))
+    return out
+
+
+def expected_plain(rewriter: OnlyRewriter, drawn: Mapping[int, int]) -> float:
+    """Return how many drawn names are expected to be ordinary words too, by the pools of names.
+
+    Args:
+        rewriter: that drew them.
+        drawn: number of draws of each group.
+    """
+    from dpsan.only.decision import NAMES  # only where classes are replaced
+
+    expected = 0.0
+    for group, draws in drawn.items():
+        pool = rewriter.outputs.get(rewriter.groups[group], ())
+        if draws and pool and rewriter.groups[group] in NAMES:
+            plain = sum(rewriter.lexicon.plain(word.lower()) for word in pool)
+            expected += draws * plain / len(pool)
+    return expected

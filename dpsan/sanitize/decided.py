@@ -203,27 +203,25 @@ class Decided:
         dated = np.array([classes[group] == DATES for group in decision.group.tolist()], np.bool_)
         near = dated[1:] & dated[:-1] & (decision.text[1:] == decision.text[:-1])
         joined = [at and _IN_DATE.fullmatch(behind[row]) for row, at in enumerate(near.tolist())]
+        wholes: list[tuple[int, int, str]] = []
+        """What is put back as a whole, as its parts are too short: first row, end and class."""
         first = 0
         for row, inside in enumerate([*joined, None], 1) if len(dated) else ():
-            if inside:
-                continue
-            if row - first > 1:  # a date as a whole: its day alone is too short to be put back
-                gaps = [*(behind[at] for at in range(first, row - 1)), ""]
-                pairs = (
-                    [*zip(words[first:row], gaps, strict=True)]
-                    for words in (self.originals, tokens)
-                )
-                whole = ["".join(chain.from_iterable(pair)) for pair in pairs]
-                rows[int(decision.text[first])].append((whole[0], whole[1], DATES))
-            first = row
+            if not inside:
+                wholes += [(first, row, DATES)] * (row - first > 1)
+                first = row
         short = [_SHORT.fullmatch(token) is not None for token in tokens]
         texts = decision.text.tolist()
         for row, pair in enumerate(pairwise(short)):
             if pair[0] != pair[1] and texts[row] == texts[row + 1] and behind[row] == " ":
-                both = slice(row, row + 2)
-                group = decision.group[row + pair[0]]
-                whole = [" ".join(words[both]) for words in (self.originals, tokens)]
-                rows[texts[row]].append((whole[0], whole[1], classes[group] or ""))
+                wholes.append((row, row + 2, classes[decision.group[row + pair[0]]] or ""))
+        for first, end, of in wholes:
+            gaps = [*(behind[row] for row in range(first, end - 1)), ""]
+            original, token = (
+                "".join(chain.from_iterable(zip(words[first:end], gaps, strict=True)))
+                for words in (self.originals, tokens)
+            )
+            rows[texts[first]].append((original, token, of))
         return rows
 
     def lines(self, written: Sequence[str]) -> list[str]:

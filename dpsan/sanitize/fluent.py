@@ -125,4 +125,4 @@ class Fluent:
                 if decoded[first + index] != shown[first + index]:
                     pieces[2 * index + 1] = str(self._spellings[decoded[first + index]])
             outputs[at] = "".join(pieces)
-        return Decoded(rows, outputs, np.flatnonzero(counts > 1))
+        return Decoded(rows, outputs)

@@ -28,21 +28,13 @@ from dpsan.only.spans import marks
 from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer
-from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
+from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
+from dpsan.sanitize import result
+from dpsan.sanitize.consistent import NumberPolicy, Numbers
 from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
-from dpsan.sanitize.result import (
-    ACTIONS,
-    Action,
-    AuditTable,
-    Forms,
-    Sanitized,
-    Texts,
-    joined,
-    together,
-)
+from dpsan.sanitize.result import together
 from dpsan.sanitize.settings import Settings
 from dpsan.text.number_forms import formed_number
 from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
@@ -50,7 +42,14 @@ from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
 
 _DRAWN, _STRING, _PLAIN, _KEPT, _NUMBER = map(
-    ACTIONS.index, (Action.DRAWN, Action.STRING, Action.PLAIN, Action.KEPT, Action.NUMBER)
+    result.ACTIONS.index,
+    (
+        result.Action.DRAWN,
+        result.Action.STRING,
+        result.Action.PLAIN,
+        result.Action.KEPT,
+        result.Action.NUMBER,
+    ),
 )
 
 
@@ -121,17 +120,18 @@ class OnlyRewriter:
 
     def warm_up(self) -> None:
         """Replace the words of a text now, when nobody waits, and throw it away."""
-        self.rewrite(Texts(["Maria"], bytes(KEY_BYTES), [0], spans=[[]]))
+        self.rewrite(result.Texts(["Maria"], bytes(KEY_BYTES), [0], spans=[[]]))
 
-    def survey(self, text: str) -> Sanitized:
+    def survey(self, text: str) -> result.Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
-        decided = self.decided_unit(Texts([text], b"", [0]))
+        decided = self.decided_unit(result.Texts([text], b"", [0]))
         counts = {
-            action: sum(block.counts[action] for block in decided.blocks) for action in Action
+            action: sum(block.counts[action] for block in decided.blocks)
+            for action in result.Action
         }
         kinds = Counter(chain.from_iterable(b.decision.group.tolist() for b in decided.blocks))
         drawn = [kinds.total()]
-        return Sanitized([], drawn, [0], counts, invisible=decided.invisible, by_kind=kinds)
+        return result.Sanitized([], drawn, [0], counts, invisible=decided.invisible, by_kind=kinds)
 
     @cached_property
     def classes(self) -> tuple[str | None, ...]:
@@ -154,7 +154,7 @@ class OnlyRewriter:
         """Name of each group, by its code."""
         return tuple(self.rules.groups)
 
-    def decided(self, contexts: Texts) -> Decided:
+    def decided(self, contexts: result.Texts) -> Decided:
         """Decide what is drawn of some contexts, without invisible characters.
 
         Their numbers are those of their units; ``spans`` say what is drawn besides.
@@ -192,7 +192,7 @@ class OnlyRewriter:
         by_value = self._by_value(places, decision)
         actions[at[[*by_value]]] = _NUMBER
         plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
-        words = np.bincount(actions, minlength=len(ACTIONS)).tolist()
+        words = np.bincount(actions, minlength=len(result.ACTIONS)).tolist()
         words[_PLAIN] -= len(spots) - len(at) - len(articles)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed[[*by_value]] = 0  # none of them hides in a group
@@ -205,7 +205,7 @@ class OnlyRewriter:
             previous = places.after[inside - 1]
             starts, ends = places.start[inside], places.after[inside]
             gaps, none = (starts - previous).astype(np.int64), np.full(len(inside), -1)
-            tokens = AuditTable(
+            tokens = result.AuditTable(
                 np.bincount(view.text[inside], minlength=int(edge.sum()) - 1),
                 gaps,
                 gaps,
@@ -214,7 +214,6 @@ class OnlyRewriter:
                 outputs=[],
                 input_ids=none,
                 output_ids=rows[inside],
-                usual=none,
                 passes=deciding.passed_by(match, places, self.lexicon, at, inside),
                 labels=view.label[inside],
             )
@@ -225,7 +224,7 @@ class OnlyRewriter:
             between,
             order,
             dict(Counter(broken.tolist())),
-            dict(zip(ACTIONS, words, strict=True)),
+            dict(zip(result.ACTIONS, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
             int(plain_names.sum()),
             int(self._foreign[view.label[view.caps == LOWER]].sum()),
@@ -247,7 +246,7 @@ class OnlyRewriter:
 
     def drawn(
         self, done: Decided, key: bytes, units: Sequence[Shared], *, lasting: bool = False
-    ) -> Sanitized:
+    ) -> result.Sanitized:
         """Draw and write what is decided.
 
         Args:
@@ -286,7 +285,7 @@ class OnlyRewriter:
         sizes = np.bincount(decision.text, minlength=texts).tolist()
         smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
-        return Sanitized(
+        return result.Sanitized(
             done.lines(written),
             sizes,
             charged,
@@ -297,7 +296,7 @@ class OnlyRewriter:
             plain_names=done.plain_names,
             foreign=done.foreign,
             replaced=replaced,
-            forms=Forms(smallest, outputs.unchanged + same),
+            forms=result.Forms(smallest, outputs.unchanged + same),
         )
 
     def _values(
@@ -334,7 +333,7 @@ class OnlyRewriter:
         keys = done.unit_keys(units)
         return replace(decision, key=keys, locals=done.address_names(units, keys))
 
-    def rewrite(self, batch: Texts) -> Sanitized:
+    def rewrite(self, batch: result.Texts) -> result.Sanitized:
         """Rewrite texts, each unit with the number of its record under the key.
 
         ``spans`` say what is drawn besides, in code points; texts of a record are in a row.
@@ -345,10 +344,10 @@ class OnlyRewriter:
         for first, last in batches(batch.texts, batch.numbers):
             part = batch.part(first, last)
             units = [Shared(number) for number in dict.fromkeys(part.numbers)]
-            parts.append(self.in_unit(self.decided_unit(part), batch.key, *units))
+            parts.append(self.in_units(self.decided_unit(part), batch.key, units))
         return together(parts)
 
-    def decided_unit(self, batch: Texts) -> DecidedTexts:
+    def decided_unit(self, batch: result.Texts) -> DecidedTexts:
         """Decide what is replaced in parts of units, which are contexts or have several.
 
         Short texts of a record are one context.
@@ -367,12 +366,28 @@ class OnlyRewriter:
         decisions = [self.decided(contexts.part(*block)) for block in blocks(contexts.texts)]
         return DecidedTexts(decisions, counts, invisible)
 
-    def in_unit(self, decided: DecidedTexts, key: bytes, *units: Shared) -> Sanitized:
-        """Replace what was decided in the next texts of a unit, which may have had others, or of
-        the units of one block, one context each.
+    def in_units(
+        self,
+        decided: DecidedTexts,
+        key: bytes,
+        units: Sequence[Shared],
+        of_text: Sequence[int] = (),
+    ) -> result.Sanitized:
+        """Replace what was decided in the next texts of a unit, or of several.
+
+        Args:
+            units: they may have had other texts, and grow.
+            of_text: index of the unit of each text, under a key that is fresh; without it each
+                context of one block is a unit, or all are of the only unit.
         """
-        single, blocks = len(units) == 1, decided.blocks
-        if single:
-            blocks = [block.in_units(np.zeros_like(block.decision.unit)) for block in blocks]
-        parts = [self.drawn(block, key, units, lasting=single) for block in blocks]
-        return replace(joined(together(parts), decided.counts), invisible=decided.invisible)
+        parts, subkey = [], key
+        for number, block in enumerate(decided.blocks):
+            unit = block.decision.unit
+            if of_text:
+                unit = np.repeat(of_text, decided.counts)[unit]
+                subkey = derive_key(key, "block", number)  # streams of a unit begin anew
+            elif len(units) == 1:
+                unit = np.zeros_like(unit)
+            lasting = len(units) == 1 or bool(of_text)
+            parts.append(self.drawn(block.in_units(unit), subkey, units, lasting=lasting))
+        return replace(result.joined(together(parts), decided.counts), invisible=decided.invisible)

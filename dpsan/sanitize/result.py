@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -90,8 +90,6 @@ class AuditTable:
     negative if nothing was drawn."""
     output_ids: NDArray[np.int64]
     """Row number of each output, negative if it is no drawn word."""
-    usual: NDArray[np.int64]
-    """The row number of each output that is written in its usual spelling, else negative."""
     first: NDArray[np.bool_] | None = None
     """True for the first of equal words in its record, where equal words share a draw; with
     ``only`` for numbers by value that are charged."""
@@ -276,8 +274,6 @@ class Decoded(NamedTuple):
     rows: Ids
     """Row of each drawn word, shape (m,); elsewhere negative."""
     strings: list[str]
-    several: Ids
-    """Indices of outputs that are several words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,3 +313,55 @@ def actions_of(codes: Ids, n: int) -> Ids:
 def counts_of(actions: Ids) -> dict[Action, int]:
     """Return the number of words of each action."""
     return dict(zip(Action, np.bincount(actions, minlength=len(Action)).tolist(), strict=True))
+
+
+def merged(
+    texts: Sequence[str],
+    indices: Sequence[int],
+    done: Sanitized,
+    earlier: Mapping[int, str],
+    survey: Callable[[str], Sanitized],
+) -> Sanitized:
+    """Return the result for all texts of a batch.
+
+    Args:
+        texts: the batch.
+        indices: positions in it of the texts that were sanitized; ascending.
+        done: what became of these.
+        earlier: outputs that are written instead, by position: for every text that is not in
+            ``indices``, and for texts whose output another run wrote meanwhile.  The new draws of
+            the latter are not published, so they do not count.
+        survey: counts the words of a text without drawing any.
+    """
+    fresh, table = [index not in earlier for index in indices], done.records
+    counts, public, invisible = Counter(done.counts), done.public, done.invisible
+    by_kind, unpublished = Counter(done.by_kind), earlier.keys() & {*indices}
+    lines = dict(zip(indices, done.lines, strict=True))
+    drawn = dict(zip(indices, done.drawn, strict=True))
+    charged = dict(zip(indices, done.charged, strict=True))
+    remembered = {}
+    for index, output in sorted(earlier.items()):
+        counted = survey(texts[index])
+        if index in unpublished:
+            counts.subtract(counted.counts)
+            by_kind.subtract(counted.by_kind)
+            public -= counted.public
+            invisible -= counted.invisible
+        lines[index], drawn[index], charged[index] = output, 0, 0
+        now = {action: 0 if action in DRAWN else counted.counts[action] for action in Action}
+        now[Action.REMEMBERED] = sum(counted.counts[action] for action in DRAWN)
+        remembered[index] = now
+        counts.update(now)
+        invisible += counted.invisible
+    return replace(
+        done,
+        lines=[lines[index] for index in range(len(texts))],
+        drawn=[drawn[index] for index in range(len(texts))],
+        charged=[charged[index] for index in range(len(texts))],
+        by_kind=by_kind,
+        counts={action: counts[action] for action in Action},
+        records=None if table is None else table.spread(indices, fresh, len(texts)),
+        public=public,
+        invisible=invisible,
+        remembered=remembered,
+    )

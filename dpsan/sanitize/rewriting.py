@@ -1,33 +1,36 @@
-"""Rewrite texts: look words up, draw outputs, and put these in their positions."""
+"""Build the mechanism of a request, and rewrite texts by its sampler.
+
+:func:`build` is where a run's guarantee is computed, and refused if it is not proved.
+:class:`Rewriter` looks words up, draws outputs, and puts these in their positions.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.bundled import bundled_capitals
+from dpsan.embeddings.word_lists import lists_digest
+from dpsan.errors import Hint, UnprovedError, UsageError, refuse
+from dpsan.mechanisms.base import BaseResponse, Mechanism
+from dpsan.mechanisms.optimal.group_response import GroupResponse
+from dpsan.mechanisms.registry import is_own, own_file, space_for
+from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.outcomes.language import gap_kinds
 from dpsan.privacy import randomness
-from dpsan.sanitize.classes import class_rules, number_rules
-from dpsan.sanitize.consistent import OneDraw
-from dpsan.sanitize.guarantee_and_sampler import Built
-from dpsan.sanitize.numbers_by_value import NumberPolicy, Numbers
-from dpsan.sanitize.result import (
-    AuditTable,
-    DrawnTexts,
-    Forms,
-    Sanitized,
-    Texts,
-    actions_of,
-    counts_of,
-    joined,
-    sums_of_runs,
-    together,
-)
+from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.sanitize import result
+from dpsan.sanitize.classes import Grouping, class_rows, class_rules, number_rules
+from dpsan.sanitize.consistent import NumberPolicy, Numbers, OneDraw, check_numbers
+from dpsan.sanitize.settings import Settings
+from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.lookup import MASKED, OUTSIDE, Lookup
@@ -36,7 +39,104 @@ from dpsan.text.spanned_tokens import clipped
 from dpsan.text.tokens import ARTICLES, LONG, TOKENIZERS, segments
 
 if TYPE_CHECKING:
+    from dpsan.outcomes.language.decoding import Tables
     from dpsan.sanitize.fluent import Fluent
+
+Opened = Callable[[], tuple[Embeddings, MetricSpace]]
+"""Opens a vocabulary, as :func:`dpsan.space.cached_index.open_space` does."""
+
+
+@dataclass(frozen=True)
+class Built:
+    """Mechanism, guarantee and sampler of one request on one vocabulary."""
+
+    spec: Settings
+    embeddings: Embeddings
+    space: MetricSpace
+    mechanism: Mechanism
+    guarantee: Guarantee
+    sampler: Sampler | None
+    """None where words of some classes are replaced, and no mechanism draws."""
+    grouping: Grouping
+    """Groups of words that are one input."""
+    public: tuple[int, ...] = ()
+    """Row numbers of public words, ascending."""
+    decoding: Tables | None = None
+    """The decoder's tables if the drawn words are decoded, else None."""
+    language_model: str | None = None
+    """SHA-256 of the file of the model that they have."""
+
+
+def build(spec: Settings, opened: Opened) -> Built:
+    """Open the vocabulary and prepare the mechanism on it.
+
+    Args:
+        spec: the request.
+        opened: opens the vocabulary; called after the request was checked, if that needs one.
+
+    Raises:
+        UsageError: a value outside its domain.
+        UnprovedError: the guarantee is not proved, and the request does not allow that.
+        EmbeddingError: the vocabulary cannot be used.
+    """
+    kind = spec.kind()
+    if spec.only:
+        # Rules and lists say what is drawn: no vectors are read.
+        words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
+        space = MetricSpace(words, centroid=np.zeros(1))
+        replacing = GroupResponse(spec.epsilon or 0.0)
+        promise = replacing.guarantee(space)
+        check_numbers(spec.numbers, promise)
+        return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
+    user_file = own_file(kind.name)
+    if user_file is not None:  # workers may run in another directory
+        spec = replace(spec, mechanism=user_file.name, own_sha256=user_file.sha256)
+    reviewed = not is_own(kind.name)
+    mechanism = spec.build()  # before the slow part: usage errors first
+    embeddings, space = opened()
+    space = space_for(space, kind.name)
+    public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
+    groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
+    mechanism = mechanism.with_public(public).resolved(space)
+    if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
+        mechanism = mechanism.with_groups(groups.groups)
+    guarantee = replace(mechanism.guarantee(space), groups=groups.sizes, reviewed=reviewed)
+    if not reviewed and guarantee.status is Status.PROVED:  # docs/proofs.md does not prove it
+        claimed = mechanism.status is Status.PROVED
+        guarantee = replace(guarantee, status=Status.CLAIMED if claimed else mechanism.status)
+    if guarantee.status is not Status.PROVED and not spec.allow_unproved:
+        raise UnprovedError(
+            f"{mechanism.name} is {guarantee.standing}: {guarantee.why}",
+            Hint(
+                "allow_unproved=True runs it all the same",
+                "--allow-unproved runs it all the same",
+            ),
+        )
+    check_numbers(spec.numbers, guarantee)
+    sampler = mechanism.prepare(space)
+    built = Built(spec, embeddings, space, mechanism, guarantee, sampler, groups, public)
+    return _decoding(built) if spec.fluent else built
+
+
+def _decoding(built: Built) -> Built:
+    """Return the same with tables by which drawn words are decoded.
+
+    Raises:
+        UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
+    """
+    from dpsan.outcomes.language.decoding import LEAST_EPSILON, tables_for
+    from dpsan.outcomes.language.ngrams import model_for
+
+    model = model_for(built.embeddings)
+    if model is None:
+        need = "fluent output needs the bundled vocabulary, which has a language model"
+        raise UsageError(need, "without fluent output any vocabulary will do")
+    epsilon = built.guarantee.epsilon_ldp
+    need = f"fluent output needs an LDP epsilon of {LEAST_EPSILON:g} or more (got {epsilon:g})"
+    refuse(epsilon < LEAST_EPSILON, need, "below it a decoder invents the text")
+    rows = words_in_groups(getattr(built.mechanism, "groups", ()))
+    tables = tables_for(built.mechanism, built.space, model[0], epsilon, rows)
+    return replace(built, decoding=tables, language_model=model[1])
 
 
 class Rewriter:
@@ -129,7 +229,7 @@ class Rewriter:
                 randomness.streams_for(bytes(randomness.KEY_BYTES), [0], [1]),
             )
 
-    def rewrite(self, batch: Texts) -> Sanitized:
+    def rewrite(self, batch: result.Texts) -> result.Sanitized:
         """Rewrite a batch of texts: see :meth:`dpsan.sanitize.sanitizer.Sanitizer.sanitize`."""
         self.begin()
         texts, audit = batch.texts, batch.audit
@@ -145,11 +245,11 @@ class Rewriter:
             if position < len(texts):
                 parts.append(self._in_segments(batch.part(position, position + 1)))
             at = position + 1
-        return together(parts)
+        return result.together(parts)
 
-    def _in_segments(self, alone: Texts) -> Sanitized:
+    def _in_segments(self, alone: result.Texts) -> result.Sanitized:
         """Rewrite a long text in segments of bounded size."""
-        done: list[Sanitized] = []
+        done: list[result.Sanitized] = []
         drawn = at = 0
         for pieces in segments(alone.texts[0], self.lookup.split):
             end = at + sum(map(len, pieces))
@@ -157,9 +257,9 @@ class Rewriter:
             segment = self._drawn(self.lookup.of_split([pieces], marked), alone, before=drawn)
             done.append(self._written(segment, continued=at > 0))
             drawn, at = drawn + segment.done.drawn[0], end
-        return joined(together(done), [len(done)])
+        return result.joined(result.together(done), [len(done)])
 
-    def _drawn(self, batch: Batch, texts: Texts, *, before: int = 0) -> DrawnTexts:
+    def _drawn(self, batch: Batch, texts: result.Texts, *, before: int = 0) -> result.DrawnTexts:
         """Draw the words of texts.
 
         Args:
@@ -169,7 +269,7 @@ class Rewriter:
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         key, numbers = texts.key, texts.numbers
         drawing = codes >= 0
-        drawn = sizes if drawing.all() else sums_of_runs(drawing, sizes)
+        drawn = sizes if drawing.all() else result.sums_of_runs(drawing, sizes)
         first: NDArray[np.bool_] | None = None
         marks = None
         streams = None
@@ -177,7 +277,7 @@ class Rewriter:
             indices = np.flatnonzero(drawing)
             drawn_words = Words(len(indices), lambda at: words.some(indices[at]))
             chosen, new, marks = self._one_draw(codes[drawing], drawn_words.some, drawn, texts)
-            drawn = sums_of_runs(new, drawn)
+            drawn = result.sums_of_runs(new, drawn)
             first = np.zeros_like(drawing)
             first[drawing] = new
         else:
@@ -186,7 +286,7 @@ class Rewriter:
         rows = np.full(len(codes), -1, dtype=np.int64)
         rows[drawing] = chosen
         outputs = self._outputs(words, codes, drawing, chosen)
-        forms, at = Forms(), self._codes.formed(codes)
+        forms, at = result.Forms(), self._codes.formed(codes)
         if self._numbers and len(at):
             numbered, records = words.some(at), np.repeat(numbers, sizes)[at]
             forms = self._numbers.forms(numbered)
@@ -200,9 +300,11 @@ class Rewriter:
             rows[at] = -1
         public, public_marks = self._public_of(codes, drawing if first is None else first, marks)
         draws, by_kind = drawn.tolist(), self._codes.by_kind(codes[drawing])
-        done = Sanitized([], draws, draws, {}, None, public, batch.invisible, marks, public_marks)
+        done = result.Sanitized(
+            [], draws, draws, {}, None, public, batch.invisible, marks, public_marks
+        )
         done = replace(done, by_kind=by_kind, forms=forms)
-        return DrawnTexts(batch, rows, outputs, done, first)
+        return result.DrawnTexts(batch, rows, outputs, done, first)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -215,11 +317,11 @@ class Rewriter:
 
     def _written(
         self,
-        draws: DrawnTexts,
+        draws: result.DrawnTexts,
         *,
         audit: bool = False,
         continued: bool = False,
-    ) -> Sanitized:
+    ) -> result.Sanitized:
         """Decode the drawn words if they are to read, and put them into their positions.
 
         Args:
@@ -227,25 +329,21 @@ class Rewriter:
             continued: whether it is a segment that is not the first.
         """
         batch, codes, rows, outputs = draws.batch, draws.batch.codes, draws.rows, draws.outputs
-        respelt: Ids | slice = slice(0)
-        several: Ids | None = None
         if self._built.decoding is not None:
-            rows, outputs, several = self._fluent.of_texts(rows, outputs, gap_kinds(batch))
+            rows, outputs = self._fluent.of_texts(rows, outputs, gap_kinds(batch))
         articles = np.isin(rows, self._drawn_articles)
         may_be = articles | (codes == OUTSIDE) if self._articles_agree else articles
         hidden = (codes >= 0) | (codes == MASKED)
         agree(outputs, batch.gaps, hidden, np.flatnonzero(may_be).tolist())
         if self._natural is not None:
-            respelt = self._natural.write(batch, outputs, rows, continued=continued)
-        actions = actions_of(codes, self._built.space.n)
+            self._natural.write(batch, outputs, rows, continued=continued)
+        actions = result.actions_of(codes, self._built.space.n)
         table = None
         if audit:
-            usual, drawn = rows.copy(), None
-            if several is not None:
-                usual[several] = -1
+            drawn = None
+            if self._built.decoding is not None:
                 drawn = [None if row < 0 else self.words[row] for row in draws.rows.tolist()]
-            usual[respelt] = usual[articles] = -1
-            table = AuditTable(
+            table = result.AuditTable(
                 batch.sizes,
                 *batch.gap_lengths(),
                 actions,
@@ -253,25 +351,24 @@ class Rewriter:
                 outputs,
                 codes,
                 draws.rows,
-                usual,
                 draws.first,
                 drawn,
             )
         lines = [*batch.lines(outputs)]
-        return replace(draws.done, lines=lines, counts=counts_of(actions), records=table)
+        return replace(draws.done, lines=lines, counts=result.counts_of(actions), records=table)
 
-    def survey(self, text: str) -> Sanitized:
+    def survey(self, text: str) -> result.Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
         parts = []
         for pieces in segments(text, self.lookup.split):
             batch = self.lookup.of_split([pieces])
             drawing = batch.codes >= 0
             public, _ = self._public_of(batch.codes, drawing, None)
-            counts = counts_of(actions_of(batch.codes, self._built.space.n))
+            counts = result.counts_of(result.actions_of(batch.codes, self._built.space.n))
             drawn, kinds = [int(drawing.sum())], self._codes.by_kind(batch.codes[drawing])
             about = counts, None, public, batch.invisible
-            parts.append(Sanitized([], drawn, drawn, *about, by_kind=kinds))
-        return joined(together(parts), [len(parts)])
+            parts.append(result.Sanitized([], drawn, drawn, *about, by_kind=kinds))
+        return result.joined(result.together(parts), [len(parts)])
 
     def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:
         """Return the output string of each word."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
@@ -16,11 +16,9 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
-from dpsan.sanitize.consistent import Distinct, Unit, check_unit_of_texts
-from dpsan.sanitize.guarantee_and_sampler import Opened, build
-from dpsan.sanitize.numbers_by_value import NumberPolicy
+from dpsan.sanitize.consistent import Distinct, NumberPolicy, Unit, check_unit_of_texts
 from dpsan.sanitize.result import Sanitized, Texts
-from dpsan.sanitize.rewriting import Rewriter
+from dpsan.sanitize.rewriting import Opened, Rewriter, build
 from dpsan.sanitize.settings import DEFAULT_MECHANISM, SETTINGS, Settings
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
@@ -31,6 +29,8 @@ if TYPE_CHECKING:
     from dpsan.outcomes.text_likelihood import HalfLinked
     from dpsan.sanitize.decided import DecidedTexts
     from dpsan.sanitize.replacing import OnlyRewriter
+
+_Text = TypeVar("_Text", bound=str | None)
 
 
 class Sanitizer:
@@ -100,40 +100,36 @@ class Sanitizer:
         check_unit_of_texts(consistent)
         spec = Settings.read(**given | {"embeddings": path})
         store = cache if isinstance(cache, Store) else Store(None if cache is None else Path(cache))
-        self._set_up(spec, store, None if seed is None else str(seed), None, loaded)
+        self._loaded, self._store, self._seed = loaded, store, None if seed is None else str(seed)
+        self._set_up(spec)
 
     @classmethod
     def from_spec(
         cls,
         spec: Settings,
-        store: Store,
+        store: Store | Path,
         seed: str | None = None,
+        loaded: Embeddings | None = None,
         *,
         opened: Opened | None = None,
-        loaded: Embeddings | None = None,
     ) -> Sanitizer:
         """Return a sanitizer from a request.
 
         Args:
             spec: the request.
-            store: the cache.
+            store: the cache, or its directory.
             seed: makes the output repeatable, and not private.
-            opened: gives what :func:`open_space` would for the same file, where several share it.
             loaded: embeddings that are of no file.
+            opened: gives what :func:`open_space` would for the same file, where several share it.
         """
         self = cls.__new__(cls)
-        self._set_up(spec, store, seed, opened, loaded)
+        self._loaded, self._seed = loaded, seed
+        self._store = store if isinstance(store, Store) else Store(store)
+        self._set_up(spec, opened)
         return self
 
-    def _set_up(
-        self,
-        spec: Settings,
-        store: Store,
-        seed: str | None,
-        opened: Opened | None,
-        loaded: Embeddings | None,
-    ) -> None:
-        self._loaded, self._store, self._seed = loaded, store, seed
+    def _set_up(self, spec: Settings, opened: Opened | None = None) -> None:
+        loaded, store = self._loaded, self._store
         opened = opened or partial(open_space, spec.embeddings, spec.vocab_size, store)
         built = build(spec, opened if loaded is None else lambda: (loaded, space_of(loaded, store)))
         self.spec, self.embeddings, self.space = built.spec, built.embeddings, built.space
@@ -154,7 +150,7 @@ class Sanitizer:
             self._rewriter = Rewriter(built)
         self._records = 0
         # Never pickled: a copy in another process draws a key of its own.
-        self._key = randomness.derive_key(run_key(seed), "run", "copy", 0)
+        self._key = randomness.derive_key(run_key(self._seed), "run", "copy", 0)
 
     def by_text(self) -> Sanitizer:
         """Return the same for texts that have nothing in common: each is a unit of its own."""
@@ -235,7 +231,7 @@ class Sanitizer:
         return None if self.spec.only else half_linked(self.mechanism, self.space)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.spec, self._loaded, self._store.root, self._seed)
+        return self.from_spec, (self.spec, self._store.root, self._seed, self._loaded)
 
     def input_of(self, text: str) -> int | None:
         """Return the mechanism's input that a one-word text stands for.
@@ -272,19 +268,12 @@ class Sanitizer:
 
     @overload
     def rewrite(
-        self, texts: Iterable[str], spans: Iterable[Iterable[Sequence[int]]] | None = None
-    ) -> list[str]: ...
-
-    @overload
-    def rewrite(
-        self,
-        texts: Iterable[str | None],
-        spans: Iterable[Iterable[Sequence[int]]] | None = None,
-    ) -> list[str | None]: ...
+        self, texts: Iterable[_Text], spans: Iterable[Iterable[Sequence[int]]] | None = None
+    ) -> list[_Text]: ...
 
     def rewrite(
         self, texts: str | Iterable[str | None], spans: Iterable[Any] | None = None
-    ) -> str | list[str] | list[str | None]:
+    ) -> str | list[Any]:
         """Sanitize a text, or texts: one output for each, in order.
 
         Works with any iterable of strings: lists, pandas and polars columns, batches of
@@ -394,7 +383,3 @@ class Sanitizer:
 def run_key(seed: str | None) -> bytes:
     """Return the key of a run: fresh and secret, or public and repeatable with a seed."""
     return randomness.new_key() if seed is None else randomness.seeded_key(seed)
-
-
-def _rebuild(spec: Settings, loaded: Embeddings | None, root: Path, seed: str | None) -> Sanitizer:
-    return Sanitizer.from_spec(spec, Store(root), seed, loaded=loaded)

@@ -9,26 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from dpsan.privacy.guarantee import Status
-from dpsan.sanitize.accountant import Accountant, LedgerTotals, MemoTotals
-from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import (
-    CHOICE,
-    CHOSEN,
-    EARLIER,
-    EQUAL,
-    LARGER,
-    NATION,
-    RANDOM,
-    SAME,
-    Figure,
-    Figures,
-    ledger_line,
-    loss,
-    not_protected,
-    of_guarantee,
-    weakness,
-)
-from dpsan.sanitize.numbers_by_value import FORMS
+from dpsan.sanitize import accountant
+from dpsan.sanitize.consistent import FORMS, Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.settings import Settings
 from dpsan.text.numerals import counted, number, percent
@@ -74,7 +56,7 @@ class Statement:
         ledger: of the records whose costs are added up.
     """
 
-    totals: Accountant
+    totals: accountant.Accountant
     mechanism: str
     unchanged: float
     share: float | None = None
@@ -85,10 +67,10 @@ class Statement:
     plain_drawn: float = 0.0
     spans: bool = False
     linked: str | None = None
-    memo: MemoTotals | None = None
-    ledger: LedgerTotals | None = None
+    memo: accountant.MemoTotals | None = None
+    ledger: accountant.LedgerTotals | None = None
 
-    def figures(self) -> Figures:
+    def figures(self) -> accountant.Figures:
         """Return every number about draws and losses that the lines print."""
         totals, guarantee = self.totals, self.totals.guarantee
         charges = {
@@ -98,20 +80,22 @@ class Statement:
             "file": totals.largest_file,
             "run": totals.charges,
         }
-        out = {("loss", scope): loss(totals.composed(n), n) for scope, n in charges.items()}
+        out = {
+            ("loss", scope): accountant.loss(totals.composed(n), n) for scope, n in charges.items()
+        }
         share = expected_share(self.unchanged, totals.counts) if self.share is None else self.share
-        out["draws", "run"] = Figure(totals.draws)
-        out["sum", "run"] = Figure(totals.epsilon_sum)
-        out["unchanged", "run"] = Figure(share)
-        out["public words", "vocabulary"] = Figure(guarantee.public_words)
+        out["draws", "run"] = accountant.Figure(totals.draws)
+        out["sum", "run"] = accountant.Figure(totals.epsilon_sum)
+        out["unchanged", "run"] = accountant.Figure(share)
+        out["public words", "vocabulary"] = accountant.Figure(guarantee.public_words)
         if names := totals.plain_names + self.plain_drawn:
             share = totals.plain_names / names
-            out["names in plain sight", "run"] = Figure(share, charges=round(names))
+            out["names in plain sight", "run"] = accountant.Figure(share, charges=round(names))
         if sizes := self._group_sizes():
-            out["smallest group", "run"] = Figure(min(sizes))
+            out["smallest group", "run"] = accountant.Figure(min(sizes))
         for metric, epsilon in ((guarantee.metric, guarantee.epsilon_metric), *guarantee.also):
             if metric is not None and epsilon is not None:
-                out["per unit", metric] = Figure(epsilon)
+                out["per unit", metric] = accountant.Figure(epsilon)
         return out
 
     def _group_sizes(self) -> list[int]:
@@ -135,10 +119,14 @@ class Statement:
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
             classes = {self.classes[kind] for kind, words in totals.by_kind.items() if words}
-            told = {EQUAL: True, EARLIER: "dates" in classes, LARGER: "numbers" in classes}
-            told[NATION] = "nationalities" in classes
+            told = {
+                accountant.EQUAL: True,
+                accountant.EARLIER: "dates" in classes,
+                accountant.LARGER: "numbers" in classes,
+            }
+            told[accountant.NATION] = "nationalities" in classes
             equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
-            shown = [*of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
+            shown = [*accountant.of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
             again = ", as all copies show" if self.copies > 1 else ""
             out.append(f"NOT PROTECTED: {plain} that passed unchanged{again}; {'; '.join(shown)}")
         sight = self.figures().get(("names in plain sight", "run"))
@@ -149,7 +137,9 @@ class Statement:
                 f"hiding in plain sight: about {many} with a capital in an output may be a "
                 f"name (Young, Mark), and such a word is original with probability {share}{again}"
             )
-        facts_of_mechanism = [] if totals.guarantee.only_groups else of_guarantee(totals.guarantee)
+        facts_of_mechanism = (
+            [] if totals.guarantee.only_groups else accountant.of_guarantee(totals.guarantee)
+        )
         if (
             totals.draws
             and (facts := [*facts_of_mechanism, *self.settings.facts()])
@@ -159,19 +149,24 @@ class Statement:
         if totals.draws and self.settings.fluent:
             out.append(FLUENT)
         if self.spans and totals.guarantee.only_groups:
-            out.append(f"words in spans are replaced: {CHOSEN} is not protected")
+            out.append(f"words in spans are replaced: {accountant.CHOSEN} is not protected")
         elif self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
-            out.append(f"passed outside spans: {passed}, with {whole}; {CHOICE} is not protected")
+            choice = f"{accountant.CHOICE} is not protected"
+            out.append(f"passed outside spans: {passed}, with {whole}; {choice}")
         unit = self.settings.consistent
         if totals.draws and unit and not totals.guarantee.only_groups:
             of = "the run" if unit is Unit.RUN else f"a {unit}"
-            out.append(f"one draw for each distinct word of {of}: {EQUAL} is not protected")
+            out.append(
+                f"one draw for each distinct word of {of}: {accountant.EQUAL} is not protected"
+            )
         if self.memo:
             out.append(self._memo(self.memo))
         if self.ledger:
-            out.append(ledger_line(self.ledger, totals.guarantee.loss_name, 5 if verbose else 1))
+            out.append(
+                accountant.ledger_line(self.ledger, totals.guarantee.loss_name, 5 if verbose else 1)
+            )
         if totals.counts[Action.NUMBER] and not totals.guarantee.only_groups:
             out.append(f"numbers drawn by form: {FORMS} is not protected")
         if totals.written:
@@ -180,10 +175,10 @@ class Statement:
             out.append(f"{counted(totals.invisible, 'invisible character')} between words dropped")
         return out + list(self._details()) if verbose and totals.draws else out
 
-    def _memo(self, memo: MemoTotals) -> str:
+    def _memo(self, memo: accountant.MemoTotals) -> str:
         """Describe the totals of the memo, over its life."""
         name = self.totals.guarantee.loss_name
-        most = f"{name} {Figure(memo.epsilon, memo.delta)}"
+        most = f"{name} {accountant.Figure(memo.epsilon, memo.delta)}"
         if self.settings.consistent is Unit.UNIT:
             cost = f"; {most} for one of them at most" * (memo.epsilon > 0)
             units = f"{counted(memo.drawn, 'message')}; over its life {counted(memo.units, 'unit')}"
@@ -192,7 +187,7 @@ class Statement:
         return (
             f"memo: {counted(memo.drawn, 'message')} drawn now, {number(memo.remembered)} "
             f"remembered at no cost; over its life {counted(memo.messages, 'message')} drawn "
-            f"{once}, {most} for one of them at most; {SAME} is not protected"
+            f"{once}, {most} for one of them at most; {accountant.SAME} is not protected"
         )
 
     def _replaced(self) -> list[str]:
@@ -303,11 +298,11 @@ class Statement:
         guarantee = self.totals.guarantee
         if guarantee.status is not Status.PROVED:
             yield f"NOT GUARANTEED: {guarantee.summary()}; {guarantee.why}"
-        weak = weakness(guarantee, self.copies, self.unchanged)
+        weak = accountant.weakness(guarantee, self.copies, self.unchanged)
         if weak:
             yield f"WEAK: {weak}"
         most, alone = self.figures()["loss", "copies"].value, guarantee.only_groups
-        if self.totals.draws and not alone and round(most, 3) < RANDOM:
+        if self.totals.draws and not alone and round(most, 3) < accountant.RANDOM:
             yield f"nearly random: at LDP epsilon {number(most)} a drawn word tells little"
 
     def _details(self) -> Iterator[str]:
@@ -337,7 +332,7 @@ class Statement:
         for of_class, words in sizes.items():
             groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
             yield f"class {of_class}: {groups}, one input each"
-        facts = not_protected(guarantee, self.settings, spans=self.spans)
+        facts = accountant.not_protected(guarantee, self.settings, spans=self.spans)
         if guarantee.only_groups and not guarantee.epsilon_ldp:
             yield f"not protected: {', '.join(facts)}"
             return

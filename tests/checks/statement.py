@@ -14,8 +14,8 @@ from dpsan.embeddings.word_lists import STRINGS
 from dpsan.mechanisms.base import certify
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
+from dpsan.sanitize.accountant import Figure
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Figure
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 from dpsan.text.numerals import counted, number

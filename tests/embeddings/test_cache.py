@@ -20,8 +20,7 @@ from cache_entries import NOBODY, NUMBERS, left_behind, same, small
 from dpsan.embeddings.cache import store as module
 from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.errors import CacheError
-from dpsan.files.names import create_locked, remove, temporary_name
-from dpsan.files.source import closing_descriptor
+from dpsan.files.source import closing_descriptor, create_locked, remove, temporary_name
 
 
 def never() -> Entry:

@@ -14,11 +14,10 @@ from support import started, wait_for
 
 from dpsan.errors import OutputError
 from dpsan.files import atomic_files as files
-from dpsan.files import names as final_name
-from dpsan.files import names as swept
+from dpsan.files import source as final_name
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.run import group
-from dpsan.run.audit import AuditWriter
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.plan import Plan, Result
 from dpsan.run.run import Run
 
@@ -233,14 +232,14 @@ def test_resume_advises_no_second_draw_where_another_run_was_faster(tmp_path, sm
 
 def test_the_audit_is_that_of_one_file_after_the_other(tmp_path, monkeypatch, small):
     """Word rows before the output is published, its own row behind, all in order."""
-    audited, seen = {}, []
+    audited, seen, publish = {}, [], final_name.publish
 
     def place(temporary, target, *, force):
         if target != path:
             seen.append(f'"file":{int(target.stem) + 1},' in path.read_text())
-        final_name.publish(temporary, target, force=force)
+        publish(temporary, target, force=force)
 
-    monkeypatch.setattr(files, "publish", place)
+    monkeypatch.setattr(final_name, "publish", place)
     for most in (1, 12):
         monkeypatch.setattr(group, "_MOST", most)
         path = tmp_path / f"audit{most}"
@@ -275,7 +274,7 @@ DIGITS = "0123456789abcdef"
 @pytest.fixture(autouse=True)
 def unseen(monkeypatch):
     """Each test is a process that has seen no directory yet."""
-    monkeypatch.setattr(swept, "_FOUND", {})
+    monkeypatch.setattr(final_name, "_FOUND", {})
 
 
 def temporary_files(folder):
@@ -339,7 +338,7 @@ def test_only_dead_files_for_the_same_name_go(tmp_path):
     (tmp_path / f".a.txt.{DIGITS}.tmp").write_text("half")  # of a dead run
     living = AtomicFile(target)
     write(target)
-    stay = {"a.txt", *others, folder, pipe, link, living._temporary.name}
+    stay = {"a.txt", *others, folder, pipe, link, living.temporary.name}
     assert {path.name for path in tmp_path.iterdir()} == stay
     living.discard()
 

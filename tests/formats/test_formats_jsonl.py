@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from identity import identity, marker, through
-from support import cases, marked
+from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.paths import parse_field
@@ -187,31 +187,6 @@ def test_bad_records_are_set_aside(folder, dpsan, name, data, good, bad):
         assert (two.returncode, two.stdout) == (0, done.stdout)
         assert (folder / "more").read_bytes() == bad
     assert dpsan(*BASE, name, cwd=folder).returncode == 1
-
-
-LONG = b"here " * 300_000
-
-
-@pytest.mark.parametrize("most", marked("slow", [4096, 1 << 20], 1 << 20))
-@cases(
-    "name head record", ("a.csv", b"id,text\n", b'1,"%b"\n'), ("a.jsonl", b"", b'{"text":"%b"}\n')
-)
-def test_a_record_that_is_too_long_is_set_aside_too(folder, dpsan, name, head, record, most):
-    short, long = record % b"here", record % LONG
-    (folder / name).write_bytes(head + short + long + long + short + long.rstrip(b"\n"))
-    base = [*BASE, "--bad-records", "bad", name]
-    for more in ([], ["-j", "2", "--force"]):
-        done = dpsan(*base, *more, cwd=folder, longest=most)
-        good = head + 2 * short.replace(b'1,"here"', b"1,here")
-        assert (done.returncode, done.stdout.lower()) == (0, good)
-        assert (folder / "bad").read_bytes() == 3 * long
-        assert done.stderr.count(b"(split it): left out\n") == 3
-        line = 2 + (name == "a.csv")
-        assert f"{name}:{line}: record longer".encode() in done.stderr
-    # A cell that goes on in the next line: where the row ends, nobody knows.
-    (folder / "b.csv").write_bytes(b'id,text\n1,"%b\nhere"\n2,here\n' % LONG)
-    done = dpsan(*base[:-1], "--force", "b.csv", cwd=folder, longest=most)
-    assert (done.returncode, done.stdout) == (1, b"id,text\n")
 
 
 def test_invalid_bytes_are_bad_records_too(folder, dpsan):

@@ -18,7 +18,7 @@ from support import ROOT, cases, launched
 from dpsan.errors import InputError
 from dpsan.files.packages import installed
 from dpsan.formats.base import Format, ReadOptions, Record
-from dpsan.formats.documents.document import Document
+from dpsan.formats.documents import Document
 from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.formats.registry import FORMATS, REFUSED
 
@@ -335,7 +335,7 @@ def test_a_broken_package_is_named_in_a_line(launch, folder, tmp_path_factory):
     """The message of its error may quote anything; names and suffixes of dpsan stay dpsan's."""
     other = tmp_path_factory.mktemp("other")
     (other / "poor.py").write_text(
-        "from dpsan.formats.documents.document import Document\nprint('no sanitized text')\n"
+        "from dpsan.formats.documents import Document\nprint('no sanitized text')\n"
         "class Half(Document):\n    name = 'half'\n\nclass Named(Document):\n    name = 'other'\n"
         "    records = None\n\nnumber = 1\n"
     )

@@ -50,7 +50,7 @@ def test_a_town_has_one_replacement_in_a_unit_that_shows_its_country_late(output
         unit, key, lines = Shared(0), bytes([seed]) * 32, []
         for text in ("Krakow and Oslo are far.", "Rs 500 in Oslo, Krakow and Accra."):
             decided = replacing.decided_unit(Texts([text], key, [0]))
-            lines += replacing.in_unit(decided, key, unit).lines
+            lines += replacing.in_units(decided, key, [unit]).lines
         krakow, oslo = lines[0].removesuffix(" are far.").split(" and ")
         assert f" in {oslo}, {krakow} and " in lines[1]
         assert lines[1].removesuffix(".").split(" and ")[1] in outputs["city_in"]

@@ -145,7 +145,7 @@ def test_addresses_follow_earlier_names_however_much_is_decided_at_once(sensitiv
         shared, out, at = Shared(0), [], 0
         for size in sizes:
             some = rewriter.decided_unit(Texts(texts[at : at + size], KEY, range(at, at + size)))
-            out += rewriter.in_unit(some, KEY, shared).lines
+            out += rewriter.in_units(some, KEY, [shared]).lines
             at += size
         return out
 
@@ -166,7 +166,7 @@ def test_addresses_follow_the_names_of_their_unit_where_a_long_file_begins_anoth
     texts = [f"{some} and Grace Young met at grace@mail.com." for some in names]
     shared = Shared(0)
     decided = sensitive.replacing.decided_unit(Texts(texts, KEY, range(2)))
-    for line in sensitive.replacing.in_unit(decided, KEY, shared).lines:
+    for line in sensitive.replacing.in_units(decided, KEY, [shared]).lines:
         given, address = re.search(r"and (\S+) \S+ met at ([^@]+)@", line).groups()
         assert given.lower() == address
     assert shared.units == 2
@@ -179,7 +179,7 @@ def test_an_address_is_written_where_its_name_is_a_month_in_the_next_unit(sensit
     texts = [f"{codes} Mr. May", "Mr. May met AB123456Z in May 2021. Write to may@mail.com."]
     shared = Shared(0)
     decided = sensitive.replacing.decided_unit(Texts(texts, KEY, range(2)))
-    line = sensitive.replacing.in_unit(decided, KEY, shared).lines[1]
+    line = sensitive.replacing.in_units(decided, KEY, [shared]).lines[1]
     assert shared.units == 2
     assert re.fullmatch(r"Mr\. \S+ met \w+ in \w+ 20\d\d\. Write to \w+@example\.net\.", line)
 
@@ -310,10 +310,10 @@ def test_the_numbers_of_a_conversation_stay_two_in_all_its_messages(sensitive):
     for at in range(50):
         shared = Shared(0)
         doses = [
-            sensitive.replacing.in_unit(
+            sensitive.replacing.in_units(
                 sensitive.replacing.decided_unit(Texts([f"Take {dose}mg."], KEY, [0])),
                 derive_key(KEY, at),
-                shared,
+                [shared],
             ).lines[0]
             for dose in (250, 500, 133, 100, 400, 800)
         ]

@@ -7,7 +7,7 @@ from support import cases
 
 from dpsan import Memo, Sanitizer
 from dpsan.errors import UsageError
-from dpsan.formats.positions import named_type
+from dpsan.formats.passing import named_type
 
 FOUND = [(0, 12, "PERSON"), (27, 33, "city")]
 TEXT = "Zqxorp Blarg met Grace near xville today."

@@ -266,7 +266,7 @@ def test_a_record_without_a_unit_is_named(tmp_path, dpsan, unit):
     command = ["restore", "--map", path, *by_unit("jsonl")]
     done = dpsan(*command, stdin=f'{good}{{{unit}"text": "a"}}\n'.encode())
     assert done.stdout.decode() == good.replace("Pam", "Grace")
-    told = "standard input:3: no string or number in the field 'id' (it names the unit)"
+    told = "standard input:3: no string or number in the field 'id'"
     assert done.stderr.decode() == f"dpsan: {told}\n"
     assert done.returncode == 1
 

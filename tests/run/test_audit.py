@@ -19,11 +19,10 @@ from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS
-from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.audit import finite, read_rows
 from dpsan.run.audit import writer as audit_rows
-from dpsan.run.audit.schema import finite
-from dpsan.run.batches import FileBatchSize
-from dpsan.run.plan import Plan
+from dpsan.run.audit.writer import AuditWriter
+from dpsan.run.plan import FileBatchSize, Plan
 from dpsan.run.stream import Work, rewrite_stream
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -296,7 +295,7 @@ def table_of(batch, spellings, consistent):
     outputs = [spellings[usual] if usual >= 0 else out for _, _, out, _, _, usual, _ in words]
     actions, ids, usual = (integers(word[place] for word in words) for place in (3, 4, 5))
     first = np.array([word[6] for word in words], dtype=np.bool_) if consistent else None
-    columns = sizes, gaps, integers(read), actions, originals, outputs, ids, usual, usual
+    columns = sizes, gaps, integers(read), actions, originals, outputs, ids, usual
     return AuditTable(*columns, first)
 
 

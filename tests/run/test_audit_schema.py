@@ -5,7 +5,7 @@ import json
 from json_schema import TYPES, wrong
 from support import ROOT, cases
 
-from dpsan.run.audit.schema import ROWS, SCHEMA
+from dpsan.run.audit import ROWS, SCHEMA
 
 PATH = ROOT / "docs/audit.schema.json"
 OPTIONAL = ("fluent", "classes", "only", "copies", "originals")

@@ -12,7 +12,7 @@ from dpsan.analysis.report import read_audit
 from dpsan.embeddings import file_digest
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
-from dpsan.run.audit import AuditWriter
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.cluster import ClusterRun
 from dpsan.run.plan import Plan
 from dpsan.run.run import Run

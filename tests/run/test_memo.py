@@ -16,7 +16,8 @@ from dpsan import Memo, Sanitizer
 from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError, OutputError, UsageError
 from dpsan.formats.base import ReadOptions
-from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.audit import read_rows
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.memo_file import NAME
 from dpsan.run.plan import Plan
 from dpsan.run.records import History
@@ -188,7 +189,7 @@ def test_whoever_stores_first_wins(tmp_path):
     """Both have drawn before either stores: the second writes what the first did."""
     with Memo(tmp_path / "m", SANITIZER) as one, Memo(tmp_path / "m", SANITIZER) as two:
         slow = one.submit(Inline(SANITIZER), Texts([WORDS, "word7"], b"1" * 32, range(2), True))
-        drawn = slow.future.result().lines[0]
+        drawn = slow.futures[0].result().lines[0]
         quick = two.rewrite(WORDS)
         assert drawn != quick
         with one.turn():

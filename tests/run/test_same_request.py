@@ -7,7 +7,7 @@ import pytest
 from support import cases
 
 from dpsan.errors import CacheError, OutputError, UsageError
-from dpsan.run.same_request import NAME, RequestFile
+from dpsan.run.side_outputs import NAME, RequestFile
 
 BASE = ("rewrite", "-q", "-m", "krr", "-E", "two.txt")
 

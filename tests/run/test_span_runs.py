@@ -16,10 +16,11 @@ from dpsan.errors import UsageError
 from dpsan.files import source
 from dpsan.formats.base import ReadOptions
 from dpsan.run import cluster as engine
-from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.audit import read_rows
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.sanitize.figures import CHOICE
+from dpsan.sanitize.accountant import CHOICE
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement

@@ -17,8 +17,8 @@ from dpsan.only.permutations import Permutation, permutation_of
 from dpsan.only.plans import Plans
 from dpsan.only.slots import Unit as Slots
 from dpsan.run.memo_file import NAME
+from dpsan.run.units import packed, unpacked
 from dpsan.sanitize.decided import Shared
-from dpsan.sanitize.lasting import packed, replaced, unpacked
 from dpsan.sanitize.result import Texts
 
 ONLY = Sanitizer(only="sensitive")
@@ -212,9 +212,8 @@ def test_other_lists_keep_what_a_unit_has(tmp_path):
     only = ONLY.by_unit().replacing
     shared = Shared(0)
     text = "Yesterday Maria Lopez met us in Boston."
-    (first,) = replaced(
-        only, only.decided_unit(Texts([text], b"", [0])), b"k" * 32, [shared], [0]
-    ).lines
+    decided = only.decided_unit(Texts([text], b"", [0]))
+    (first,) = only.in_units(decided, b"k" * 32, [shared], [0]).lines
     data = packed(shared, only.draws.plans)
     later = Sanitizer(only="sensitive").by_unit().replacing
     drawn = set(re.findall(r"\w+", first))
@@ -222,7 +221,7 @@ def test_other_lists_keep_what_a_unit_has(tmp_path):
         later.outputs[name] = [word for word in words if word not in drawn]
     later.draws.__init__(Plans(later.outputs, injective=True), together=True)
     again = unpacked(data, 0, later.draws.plans)
-    done = replaced(later, later.decided_unit(Texts([text], b"", [0])), b"l" * 32, [again], [0])
+    done = later.in_units(later.decided_unit(Texts([text], b"", [0])), b"l" * 32, [again], [0])
     assert done.lines == [first]
 
 

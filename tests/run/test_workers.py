@@ -14,8 +14,7 @@ from dpsan.embeddings import file_digest
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.formats.text import TextFormat
 from dpsan.run import workers
-from dpsan.run.batches import BatchSize, FileBatchSize
-from dpsan.run.plan import Outcome, Plan, Result, Task
+from dpsan.run.plan import BatchSize, FileBatchSize, Outcome, Plan, Result, Task
 from dpsan.run.run import Run
 from dpsan.run.workers import Pool
 from dpsan.sanitize.result import Texts

@@ -13,10 +13,11 @@ from dpsan.analysis.evaluate.setting import read_run
 from dpsan.analysis.report import read_audit
 from dpsan.embeddings.word_lists import PublicWords
 from dpsan.errors import InputError, UsageError
-from dpsan.run.audit import AuditWriter, read_rows
+from dpsan.run.audit import read_rows
+from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.sanitize.only_rewriter import expected_plain
+from dpsan.sanitize.classes import expected_plain
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -444,13 +445,15 @@ def test_words_and_units_are_independent(unit, monkeypatch):
 
     for text, ids in TWO:
         assert independent(unit, text, ids)
+    source = vars(randomness)
     with monkeypatch.context() as patch:
-        patch.setattr(consistent, "streams_by_word", by_word)
-        patch.setattr(consistent, "streams_for", by_record)
+        worse = source | {"streams_by_word": by_word, "streams_for": by_record}
+        patch.setattr(consistent, "randomness", SimpleNamespace(**worse))
         assert not independent(unit, *TWO[0])
         assert not independent(unit, *TWO[2])
     if unit is not Unit.RECORD:
-        monkeypatch.setattr(consistent, "derive_key", lambda key, *_: KEY)
+        worse = source | {"derive_key": lambda key, *_: KEY}
+        monkeypatch.setattr(consistent, "randomness", SimpleNamespace(**worse))
         assert not independent(unit, *TWO[0])
 
 

@@ -9,9 +9,8 @@ from support import ROOT, cases
 
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
-from dpsan.sanitize.accountant import Accountant
+from dpsan.sanitize.accountant import Accountant, Lacking, weakness
 from dpsan.sanitize.consistent import Unit
-from dpsan.sanitize.figures import Lacking, weakness
 from dpsan.sanitize.result import Action, Sanitized
 from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement, expected_share

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from docx_files import document, paragraph
 
-from dpsan.run.same_request import NAME
+from dpsan.run.side_outputs import NAME
 from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, environment, row, tree
 from scoreboard.jobs import Job, Known

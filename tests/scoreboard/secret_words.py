@@ -23,8 +23,8 @@ _STAGES = (
     "text.lookup:lookup_keys formats.text:decode files.atomic_files:Sink.write text.tokens:shape "
     "text.lookup:amount privacy.randomness:streams_for sanitize.sanitizer:Sanitizer.sanitize "
     "text.letter_case:NaturalCase.write formats.json_scan:parsed formats.json_scan:written "
-    "formats.csv:value formats.csv:_Render._cell run.stream:_Flow._write "
-    "run.audit:AuditWriter.words sanitize.accountant:Accountant.add"
+    "formats.csv:value formats.csv:_Table._cell run.stream:_Flow._write "
+    "run.audit.writer:AuditWriter.words sanitize.accountant:Accountant.add"
 ).split()
 _KINDS = (
     "ValueError OSError RuntimeError RecursionError MemoryError KeyError AssertionError TypeError "

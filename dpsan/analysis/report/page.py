@@ -15,7 +15,7 @@ from dpsan.analysis.report import ACTIONS, Report
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
-from dpsan.sanitize.figures import CHOICE, CHOSEN
+from dpsan.sanitize.accountant import CHOICE, CHOSEN
 from dpsan.text.numerals import counted, number, percent
 
 _MEANING: Final = {

@@ -33,8 +33,8 @@ from dpsan.embeddings.base import Watch, unseen
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
-from dpsan.files.names import remove, sweep
 from dpsan.files.private_files import DamagedError
+from dpsan.files.source import remove, sweep
 
 FORMAT_VERSION: Final = 5
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")

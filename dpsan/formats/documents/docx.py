@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record
-from dpsan.formats.documents.document import Document, RefusedError, name_lists
+from dpsan.formats.documents import Document, RefusedError, name_lists
 from dpsan.formats.documents.docx_package import DECLARATION, Package, Part, Role
 from dpsan.formats.passing import LEFT_OUT, PASSED
 from dpsan.text.numerals import counted

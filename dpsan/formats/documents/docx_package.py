@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
-from dpsan.formats.documents.document import RefusedError
+from dpsan.formats.documents import RefusedError
 
 
 class Role(Enum):

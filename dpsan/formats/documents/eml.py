@@ -17,18 +17,8 @@ from typing import ClassVar, TypeAlias
 
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
-from dpsan.formats.documents.document import Document, RefusedError
+from dpsan.formats.documents import Document, RefusedError, mail_parts
 from dpsan.formats.documents.html import HtmlText, noted, page_texts
-from dpsan.formats.documents.mail_parts import (
-    Entity,
-    header_text,
-    pack,
-    parse,
-    python_charset,
-    refuse_long,
-    unpack,
-    write_header,
-)
 from dpsan.formats.passing import LEFT_OUT
 from dpsan.formats.text import decode
 from dpsan.text.tokens import wordless
@@ -50,7 +40,7 @@ class EmlFormat(Document):
             what = "no header, and no empty line before the text"
             raise RefusedError(what, "an mbox file? split it into mails", line=1)
         mail = _Mail(source, data, options)
-        yield from mail.entity(parse(data))
+        yield from mail.entity(mail_parts.parse(data))
         rest = Unchanged(mail.taken())
         yield Record(data.count(b"\n"), [], rest, part="frame", noted=mail.noted)
 
@@ -99,7 +89,7 @@ class _Mail:
     def _write(self, line: str) -> None:
         self._before += (line.encode("ascii", "replace"), self._eol)
 
-    def entity(self, entity: Entity) -> Iterator[Record]:
+    def entity(self, entity: mail_parts.Entity) -> Iterator[Record]:
         """Yield the records of a mail or a part of it.  Raises InputError, RefusedError."""
         if entity.attached if self._options.strict else entity.hollow:
             what, hint = "a mail that is nothing but an attachment", ""
@@ -127,21 +117,21 @@ class _Mail:
         return boundary
 
     def _header(
-        self, entity: Entity, name: str, value: str, line: int, boundary: str
+        self, entity: mail_parts.Entity, name: str, value: str, line: int, boundary: str
     ) -> Iterator[Record]:
         if name.lower() in self._chosen:
-            refuse_long(value, line)
-            text, broken = header_text(value)
+            mail_parts.refuse_long(value, line)
+            text, broken = mail_parts.header_text(value)
             if broken and self._options.invalid == "error":
                 raise RefusedError("a header that is no text", line=line)
-            encode = partial(write_header, name, eol=self._eol)
+            encode = partial(mail_parts.write_header, name, eol=self._eol)
             yield from self._text(line, text, int(broken), encode)
         elif written := entity.built(name.lower(), boundary):
             self._write(f"{name}: {written}")
         else:
             self.noted[f"{LEFT_OUT}:header"] += 1
 
-    def _multipart(self, entity: Entity, boundary: str) -> Iterator[Record]:
+    def _multipart(self, entity: mail_parts.Entity, boundary: str) -> Iterator[Record]:
         if entity.preamble is not None:
             yield from self._around(entity.blank + 1, entity.preamble)
             self._write("")
@@ -160,19 +150,19 @@ class _Mail:
         text, invalid = self._decoded(line, around.encode("ascii", "surrogateescape"), "utf-8")
         yield from self._text(line, text, invalid, str.encode)
 
-    def _part(self, entity: Entity) -> Iterator[Record]:
+    def _part(self, entity: mail_parts.Entity) -> Iterator[Record]:
         line, encoding = entity.blank + 1, entity.encoding
         page = entity.get_content_type() == "text/html"
         raw = entity.raw()
         try:
-            charset = python_charset(entity.parameters.get("charset", "utf-8"))
-            body = unpack(raw, encoding)
+            charset = mail_parts.python_charset(entity.parameters.get("charset", "utf-8"))
+            body = mail_parts.unpack(raw, encoding)
         except LookupError:
             raise RefusedError("a text in an unknown charset", line=line) from None
         except ValueError:
             raise RefusedError(f"damaged {encoding}", line=line) from None
         text, invalid = self._decoded(line, body, charset)
-        encode = partial(pack, charset=charset, encoding=encoding, like=raw, page=page)
+        encode = partial(mail_parts.pack, charset=charset, encoding=encoding, like=raw, page=page)
         yield from (self._page if page else self._text)(line, text, invalid, encode)
 
     def _decoded(self, line: int, body: bytes, charset: str) -> tuple[str, int]:

@@ -24,7 +24,7 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
-from dpsan.formats.documents.document import Document
+from dpsan.formats.documents import Document
 from dpsan.formats.documents.html_scan import Kind, Scan
 from dpsan.formats.passing import PASSED
 from dpsan.formats.text import byte_order_mark, decode, text_encoding

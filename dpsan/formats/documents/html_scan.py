@@ -22,7 +22,7 @@ from html import unescape
 from typing import Final, NamedTuple, TypeAlias
 
 from dpsan.errors import MalformedError
-from dpsan.formats.documents.document import name_lists
+from dpsan.formats.documents import name_lists
 from dpsan.text.shape import compiled
 
 _LISTS: Final = name_lists("html_names.txt")

@@ -20,7 +20,7 @@ from email.utils import collapse_rfc2231_value
 from functools import cached_property, partial
 from typing import Any, Final, cast
 
-from dpsan.formats.documents.document import RefusedError
+from dpsan.formats.documents import RefusedError
 
 _NO_CHARSETS = frozenset(
     ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined", "mbcs", "oem")

@@ -23,11 +23,10 @@ from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.description import finite
 from dpsan.mechanisms.registry import own_file
 from dpsan.privacy.guarantee import WordGroup
-from dpsan.run.audit.schema import SCHEMA, guarantee_row
+from dpsan.run.audit import SCHEMA, guarantee_row
 from dpsan.run.plan import Outcome, Plan, Result
 from dpsan.run.side_outputs import encodable
-from dpsan.sanitize.accountant import Accountant
-from dpsan.sanitize.figures import SAME, not_protected, weakness
+from dpsan.sanitize.accountant import SAME, Accountant, not_protected, weakness
 from dpsan.sanitize.result import ACTIONS, UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
