@@ -28,9 +28,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Classes, Embeddings, read_classes
 from dpsan.embeddings.files import digest_of
-from dpsan.embeddings.word_classes import Classes, read_classes
 from dpsan.errors import EmbeddingError, Hint
 
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")

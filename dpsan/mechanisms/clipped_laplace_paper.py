@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import math
 
+from dpsan.mechanisms.base import clip_parameter
 from dpsan.mechanisms.noise import ClippedNoise
-from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.metric_space import MetricSpace
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import parameter
 from dpsan.mechanisms.tables.dense import DistanceWeights
 from dpsan.privacy.certificate import Metric
 from dpsan.space.arrays import Floats, Ids, by_word

@@ -27,10 +27,8 @@ from __future__ import annotations
 import numpy as np
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Arithmetic, Claim, Guarantee, PointSampler, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import PointSampler
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound

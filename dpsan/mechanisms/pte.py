@@ -30,10 +30,8 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Guarantee, PointSampler, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import PointSampler
-from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats, largest_norm

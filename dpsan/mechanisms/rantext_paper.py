@@ -33,9 +33,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.mechanisms.base import Guarantee, Mechanism, Sampler, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word

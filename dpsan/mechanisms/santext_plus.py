@@ -30,11 +30,11 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import DisjointSupports
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import parameter
 from dpsan.mechanisms.tables.dense import (
     TOP,
     DenseTable,
+    DisjointSupports,
     distance_guarantee,
     weights_of,
 )

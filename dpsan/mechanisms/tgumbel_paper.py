@@ -40,8 +40,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.base import Claim, Guarantee, Mechanism, Sampler, Status
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
@@ -49,10 +48,8 @@ from dpsan.privacy.certificate import (
     kept_certificate,
     matrix_certificate,
 )
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Floats, Ids, MetricSpace
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""

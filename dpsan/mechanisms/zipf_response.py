@@ -27,10 +27,9 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import Guarantee, IntegerResponse
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.privacy.certificate import Certificate, log_ratio
-from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.arrays import Ids, Integers
 from dpsan.space.metric_space import MetricSpace
 

@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """The vocabulary with its distance: what mechanisms may know about words.
 
 Inputs are row numbers 0 ... n-1 and ``n`` for ⊥, the one input that every unknown string becomes;

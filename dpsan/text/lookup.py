@@ -15,15 +15,18 @@ from dpsan.text.batch import (
     CHUNK,
     EMPTY,
     MARK,
+    TRAILING,
     Batch,
     BoundedCache,
     Chunk,
     Ids,
     Mask,
+    Pieces,
     Words,
+    cut,
+    one_word,
 )
-from dpsan.text.pieces import TRAILING, Pieces, cut, one_word
-from dpsan.text.pieces import Codes as PieceCodes
+from dpsan.text.batch import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE, amount
 from dpsan.text.spanned_tokens import Spans, in_spans
 from dpsan.text.tokens import gaps_to_write, lookup_keys

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpsan.text import pieces as module
-from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK
+from dpsan.text import batch as module
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Codes, cut
 from dpsan.text.lookup import Lookup
-from dpsan.text.pieces import Codes, cut
 from dpsan.text.tokens import TOKENIZERS, write_gaps
 
 _WORDS = """the Maria don't state-of-the-art 5bn 3.5 $5 U.S. x@y.com http://a.b/c naïve “quoted” — …
