@@ -29,7 +29,6 @@ _SHAPES = ((20_000, 100), None, (100_000, 300))
 )
 def nearest_words(row: Row, size: Size, folder: Path) -> None:
     """The words of each mechanism, by each search, beside those by float64 differences alone."""
-    int8_search.wins = lambda d: True  # whether or not it is faster, on a busy machine
     count = size.of(6_000, 3_000, 100_000)
     key = randomness.seeded_key("dpsan scoreboard: nearest")
     integers = int8_product.levels() > 0
