@@ -46,7 +46,7 @@ class Train(JsonAndFile, Quiet):
         import time
         from tempfile import TemporaryDirectory
 
-        from dpsan.embeddings.training import Recipe, packed, report_on, train
+        from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
 
         sizes = self.words, self.least, self.dimensions, self.epochs

@@ -72,7 +72,7 @@ import numpy as np
 from dpsan.embeddings.base import wanted_outputs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, parameter
-from dpsan.mechanisms.public_base import (
+from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
     BaseTask,
     favours,

@@ -19,12 +19,12 @@ from dpsan.embeddings import bundled, load
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
 from dpsan.errors import EmbeddingError, UsageError
-from dpsan.mechanisms import public_base
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.optimal import public_base
+from dpsan.mechanisms.optimal.public_base import favours, softened, solved_base
+from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.public_base import favours, softened, solved_base
-from dpsan.mechanisms.solver import Problem, solve
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.randomness import Streams
@@ -210,7 +210,7 @@ SOLVE = """if True:
     import hashlib
     import numpy as np
     from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms.public_base import BaseTask, base_table
+    from dpsan.mechanisms.optimal.public_base import BaseTask, base_table
     from dpsan.space.metric_space import MetricSpace, diameter_bound
     data = hashlib.shake_256(b"vectors").digest(500 * 24)
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)

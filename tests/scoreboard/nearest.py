@@ -9,7 +9,7 @@ import numpy as np
 from dpsan.embeddings.base import Embeddings
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space import int8_product, int8_search
+from dpsan.space import int8_product
 from dpsan.space.exact_search import FlatIndex
 from scoreboard.base import Row, Size, required, row
 
