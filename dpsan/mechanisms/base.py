@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import Hint, UsageError, check_positive, unknown_name
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table
@@ -28,7 +27,7 @@ from dpsan.privacy.certificate import (
 )
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
-from dpsan.space.arrays import Floats, largest_norm
+from dpsan.space.arrays import Floats, Ids, largest_norm
 from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
@@ -279,7 +278,7 @@ class Mechanism(ABC):
         """Return the distance of ⊥ to every word; None: that of the centroid."""
         return space.diameter / 2 if self.is_table() else None
 
-    def claim_distances(self, space: MetricSpace, ids: NDArray[np.int64]) -> Floats | None:
+    def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).
 
         None where that metric is Euclidean, or there is none.

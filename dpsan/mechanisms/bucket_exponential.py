@@ -34,10 +34,9 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Guarantee, IntegerResponse, parameter
+from dpsan.mechanisms.base import Floats, Guarantee, Ids, IntegerResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.privacy.certificate import WEIGHT_ERROR
-from dpsan.space.metric_space import Floats, Ids, MetricSpace
 
 MOST_BUCKETS: Final = 64
 

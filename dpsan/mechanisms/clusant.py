@@ -36,12 +36,11 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, parameter
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import SCORE_CAP, TOP, DenseTable, weights_of
 from dpsan.mechanisms.tables.orders import Clusters
 from dpsan.privacy.certificate import WEIGHT_ERROR
 from dpsan.space.arrays import Ids, Integers
-from dpsan.space.metric_space import MetricSpace
 
 
 class CluSanT(IntegerResponse):

@@ -26,9 +26,8 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace
 from dpsan.mechanisms.tables.orders import RankNoise, RankTable, word_order
-from dpsan.space.metric_space import MetricSpace
 
 
 class Diffractor(IntegerResponse):

@@ -71,7 +71,7 @@ import numpy as np
 
 from dpsan.embeddings.base import wanted_outputs
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import BaseResponse, parameter
+from dpsan.mechanisms.base import BaseResponse, MetricSpace, parameter
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
     BaseTask,
@@ -82,7 +82,6 @@ from dpsan.mechanisms.optimal.public_base import (
 )
 from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.space.arrays import cosine_unit
-from dpsan.space.metric_space import MetricSpace
 
 
 class OptimalResponse(BaseResponse):

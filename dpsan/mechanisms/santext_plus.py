@@ -30,7 +30,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import parameter
+from dpsan.mechanisms.base import MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import (
     TOP,
     DenseTable,
@@ -40,7 +40,6 @@ from dpsan.mechanisms.tables.dense import (
 )
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, euclidean
 from dpsan.space.arrays import Ids, Integers
-from dpsan.space.metric_space import MetricSpace
 
 
 class SanTextPlus(DisjointSupports):

@@ -200,12 +200,9 @@ class TruncatedGumbelSampler(Sampler):
             ]
         )
         widths = np.diff(np.append(lows, delta))
-        nodes, weights = [], []
-        for order, chosen in ((16, widths > widest / 4), (8, widths <= widest / 4)):
-            x, share = np.polynomial.legendre.leggauss(order)
-            nodes.append((lows[chosen, None] + widths[chosen, None] * (x + 1) / 2).ravel())
-            weights.append((widths[chosen, None] * share / 2).ravel())
-        return np.concatenate(nodes), np.concatenate(weights)
+        x, share = np.polynomial.legendre.leggauss(16)
+        nodes = lows[:, None] + widths[:, None] * (x + 1) / 2
+        return nodes.ravel(), (widths[:, None] * share / 2).ravel()
 
 
 class TGumbelPaper(Mechanism):

@@ -47,7 +47,7 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, parameter
+from dpsan.mechanisms.base import Floats, Ids, Mechanism, MetricSpace, parameter
 from dpsan.mechanisms.noise import FREQUENCY, weights_parameter, word_weights
 from dpsan.mechanisms.samplers.base import Sampler, nearest
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
@@ -58,7 +58,6 @@ from dpsan.privacy.rounding import (
     LaplaceCoordinates,
     NoiseDistribution,
 )
-from dpsan.space.metric_space import Floats, Ids, MetricSpace
 
 # Keep a coordinate, or add noise to it: the base of the four published forms of [TLDP].
 #

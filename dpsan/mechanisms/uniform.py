@@ -24,10 +24,9 @@ import math
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
-from dpsan.space.metric_space import MetricSpace
 
 
 class Uniform(IntegerResponse):

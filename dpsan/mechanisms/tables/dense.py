@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, Mechanism, Status
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, Mechanism, MetricSpace, Status
 from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.privacy.certificate import (
     WEIGHT_ERROR,
@@ -29,7 +29,6 @@ from dpsan.privacy.certificate import (
 )
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
-from dpsan.space.metric_space import MetricSpace
 
 # Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
 #
