@@ -79,10 +79,7 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
 
     def build() -> dict[str, NDArray[Any]]:
         axes = space.variance()[1][:, ::-1][:, :dimensions]
-        out = np.empty((space.n, dimensions), dtype=np.float32)
-        for ids in space.in_blocks("moving words", space.n, 8192):
-            out[ids] = (space.vectors[ids] - space.centroid) @ axes
-        return {"points": out}
+        return {"points": space.moved(axes, space.centroid)}
 
     return space.table(f"components-{dimensions}", build)["points"]
 

@@ -53,11 +53,7 @@ from dpsan.mechanisms.samplers.base import Sampler, nearest
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
-from dpsan.privacy.rounding import (
-    GaussianCoordinates,
-    LaplaceCoordinates,
-    NoiseDistribution,
-)
+from dpsan.privacy.rounding import GaussianCoordinates, LaplaceCoordinates, NoiseDistribution
 
 # Keep a coordinate, or add noise to it: the base of the four published forms of [TLDP].
 #

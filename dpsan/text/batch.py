@@ -66,7 +66,7 @@ class Layout:
     odd: Ids
     """Positions of the gaps that may be no single space, ascending."""
     seam: str
-    """Occurs in no gap of a text."""
+    """Occurs in no gap and no word of a text."""
 
     def lines(self, outputs: list[str]) -> list[str]:
         """Return the texts with these words, (words,)."""
@@ -75,19 +75,8 @@ class Layout:
         pieces = [""] * (2 * len(outputs) + 1)
         pieces[::2], pieces[1::2] = self.gaps, outputs
         lines = "".join(pieces).split(self.seam)
-        if len(lines) == len(self.sizes):
-            return lines
-        # A word has the seam in it.
-        gaps = self.seam.join(self.gaps).split(self.seam)
-        lines, at = [], 0
-        for text, size in enumerate(self.sizes.tolist()):
-            pieces = [""] * (2 * size + 1)
-            pieces[::2], pieces[1::2] = (
-                gaps[at + text : at + text + size + 1],
-                outputs[at : at + size],
-            )
-            lines.append("".join(pieces))
-            at += size
+        if len(lines) != len(self.sizes):
+            raise ValueError("a word to be written has NUL in it, which no text and no list has")
         return lines
 
 

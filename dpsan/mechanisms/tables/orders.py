@@ -22,7 +22,7 @@ from dpsan.mechanisms.samplers.base import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks
-from dpsan.space.metric_space import Arrays, MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 _LEAST: Final = 1e-12
 _TOTAL: Final = 1 << 61
@@ -275,9 +275,8 @@ class Clusters:
     def diameter(self) -> float:
         """Return the largest distance of two centroids."""
 
-        def build() -> Arrays:
+        def build() -> float:
             parts = self.space.in_blocks("comparing groups", self.n, _BLOCK)
-            return {"diameter": np.array([max(float(self.apart(part).max()) for part in parts)])}
+            return max(float(self.apart(part).max()) for part in parts)
 
-        name = f"groups-{self.members.shape[1]}-diameter"
-        return float(self.space.table(name, build)["diameter"][0])
+        return self.space.number(f"groups-{self.members.shape[1]}-diameter", build)
