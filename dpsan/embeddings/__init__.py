@@ -1,7 +1,9 @@
-"""Embedding files: one module per format on disk; ``load`` finds out which and reads it.
+"""Embedding files: ``load`` finds out the format of a file on disk and reads it.
 
-Open ``loading`` first.  ``cache`` keeps what was computed from a file, ``training`` makes a
-vocabulary of public text.  This package must not know distances, mechanisms or private text.
+Open ``loading`` first; ``readers`` has a function per format.  ``cache`` keeps what was computed
+from a file.  ``training`` makes a vocabulary of public text; it draws from NumPy under a public
+seed, so nothing that rewrites may import it.  This package must not know distances, mechanisms or
+private text.
 """
 
 from dpsan.embeddings.base import Embeddings

@@ -28,9 +28,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, read_classes
 from dpsan.embeddings.files import digest_of
-from dpsan.embeddings.word_classes import Classes, read_classes
 from dpsan.errors import EmbeddingError, Hint
 
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
@@ -75,10 +74,7 @@ def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -
     # The hashes have vouched for all bytes: what they say is not checked a second time.
     halves = np.load(io.BytesIO(_checked(folder, manifest, "vectors.npy")), allow_pickle=False)
     words, counts, spellings = _words(_checked(folder, manifest, "words.tsv"))
-    classes: Classes | None = None
-    if _CLASSES in manifest["sha256"]:
-        row_of = {word: row for row, word in enumerate(words)}
-        classes = read_classes(_checked(folder, manifest, _CLASSES), row_of)[:vocab_size]
+    listed, row_of = _optional(_CLASSES, folder), {word: row for row, word in enumerate(words)}
     return Embeddings(
         index_to_key=words[:vocab_size],
         vectors=halves[:vocab_size].astype(np.float32),
@@ -87,7 +83,7 @@ def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -
         counts=counts[:vocab_size],
         spellings=spellings[:vocab_size],
         english=True,
-        classes=classes,
+        classes=None if listed is None else read_classes(listed, row_of)[:vocab_size],
     )
 
 
@@ -98,11 +94,9 @@ def bundled_table(name: str, *, folder: Path | None = None) -> dict[str, NDArray
     Raises:
         EmbeddingError: the table is missing or differs from the manifest.
     """
-    folder = folder or directory()
-    manifest, file = _manifest(folder), f"tables/{name}.npz"
-    if file not in manifest["sha256"]:
+    if (data := _optional(f"tables/{name}.npz", folder)) is None:
         return None
-    with np.load(io.BytesIO(_checked(folder, manifest, file)), allow_pickle=False) as arrays:
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return dict(arrays)
 
 
@@ -112,9 +106,7 @@ def bundled_language_model() -> bytes | None:
     Raises:
         EmbeddingError: the file is missing or differs from the manifest.
     """
-    folder = directory()
-    manifest = _manifest(folder)
-    return _checked(folder, manifest, LANGUAGE) if LANGUAGE in manifest["sha256"] else None
+    return _optional(LANGUAGE)
 
 
 def bundled_capitals() -> list[list[str]]:
@@ -123,10 +115,14 @@ def bundled_capitals() -> list[list[str]]:
     Raises:
         EmbeddingError: the file is missing or differs from the manifest.
     """
-    folder = directory()
+    return [line.split("\t") for line in (_optional(_CAPITALS) or b"").decode().splitlines()]
+
+
+def _optional(name: str, folder: Path | None = None) -> bytes | None:
+    """Return a file that a vocabulary may have.  Raises EmbeddingError: it is damaged."""
+    folder = folder or directory()
     manifest = _manifest(folder)
-    data = _checked(folder, manifest, _CAPITALS) if _CAPITALS in manifest["sha256"] else b""
-    return [line.split("\t") for line in data.decode().splitlines()]
+    return _checked(folder, manifest, name) if name in manifest["sha256"] else None
 
 
 def _damaged(name: str) -> EmbeddingError:

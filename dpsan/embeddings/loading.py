@@ -16,8 +16,7 @@ import numpy as np
 from dpsan.embeddings.base import Embeddings, Progress, Watch, no_progress, unseen
 from dpsan.embeddings.bundled import bundled_digest, directory, load_bundled
 from dpsan.embeddings.files import Rows, check_dimensions, digest_of, open_embeddings, refuse
-from dpsan.embeddings.numpy_files import MAGIC, open_zip, read_npz
-from dpsan.embeddings.text_rows import header, is_number, read_binary, read_glove, read_word2vec
+from dpsan.embeddings.readers import header, is_number, read_binary, read_npz, read_text
 from dpsan.errors import EmbeddingError, GensimMissingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.files.compression import unpack
@@ -27,7 +26,7 @@ from dpsan.files.compression import unpack
 # ::
 #
 #     1F 8B                       gzip of any of the following (seen to by the caller)
-#     PK                          zip: .npz if it holds vectors.npy, PyTorch if data.pkl
+#     PK                          zip: .npz, or PyTorch
 #     80 02 ... 80 05             pickle; also by name: .kv .model .pkl .pickle .pt .pth, whatever
 #                                 the content, as the oldest pickles are text
 #     BA 16 4F 2F                 fastText .bin
@@ -40,20 +39,21 @@ _PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|[\]}(]q\x00")
 _OLD_PICKLE: Final = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|\(?[dl]p[0-9]+\n|i[\w.]+\n[\w.]+\n)")
 _FASTTEXT: Final = (793712314).to_bytes(4, "little")
 """First bytes of fastText's ``.bin``. Its vectors are sums of n-grams; ``.vec`` holds the sums."""
+_CONVERT: Final = "convert it to plain text or .gz"
 _OTHER: Final = {
-    _FASTTEXT: "fastText .bin",
-    MAGIC: ".npy, which has no words,",
-    b"BZh": "bzip2",
-    b"\xfd7zXZ": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x89HDF": "HDF5",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
+    _FASTTEXT: (
+        "fastText .bin",
+        "use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec",
+    ),
+    b"\x93NUMPY": (
+        ".npy, which has no words,",
+        "save it by numpy.savez(PATH, words=words, vectors=vectors)",
+    ),
+    b"BZh": ("bzip2", _CONVERT),
+    b"\xfd7zXZ": ("xz", _CONVERT),
+    b"\x28\xb5\x2f\xfd": ("zstd", _CONVERT),
 }
-_HINTS: Final = {
-    _FASTTEXT: "use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec",
-    MAGIC: "save it by numpy.savez(PATH, words=words, vectors=vectors)",
-}
+"""How files of other kinds begin, their names, and what to do."""
 
 
 Reader = Callable[[io.BufferedReader, Path, int | None], Rows]
@@ -63,7 +63,7 @@ Reader = Callable[[io.BufferedReader, Path, int | None], Rows]
 def sniff(head: bytes, path: Path) -> Reader | None:
     """Return the reader of a file that begins with ``head`` (a MB is enough); None for a pickle.
 
-    That of ``.npz`` stands for any zip file until its names are known.
+    That of ``.npz`` stands for any zip file.
 
     Raises:
         EmbeddingError: no embedding file starts so.
@@ -77,17 +77,14 @@ def sniff(head: bytes, path: Path) -> Reader | None:
         return read_npz
     if head.startswith(GZIP):
         raise EmbeddingError(path, "compressed twice", "gunzip it once")
-    for start, name in _OTHER.items():
+    for start, (name, hint) in _OTHER.items():
         if head.startswith(start):
-            hint = _HINTS.get(start, "convert it to plain text or .gz")
             raise EmbeddingError(path, f"{name} is not read", hint)
     if _OLD_PICKLE.match(head):
         return None
     first, _, body = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
     sizes = header(first)
-    if sizes is None:
-        return read_glove
-    return read_word2vec if _is_text(body, sizes[1]) else read_binary
+    return read_text if sizes is None or _is_text(body, sizes[1]) else read_binary
 
 
 def _is_text(body: bytes, d: int) -> bool:
@@ -171,12 +168,8 @@ def _opened(
                 size = os.fstat(file.fileno()).st_size
                 stream = stack.enter_context(unpack(file, path, size))
             reader = sniff(stream.peek(), path)
-            if reader is read_npz:
-                if stream is not file:  # it would need a file to seek in
-                    raise EmbeddingError(path, "compressed twice", "gunzip it once")
-                with open_zip(stream, path) as archive:
-                    if any(name.endswith(".pkl") for name in archive.namelist()):
-                        reader = None  # PyTorch's pickle
+            if reader is read_npz and stream is not file:  # it would need a file to seek in
+                raise EmbeddingError(path, "compressed twice", "gunzip it once")
             yield stream, reader
     except MemoryError:
         raise EmbeddingError(path, "does not fit into memory", _FEWER) from None

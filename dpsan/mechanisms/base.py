@@ -1,4 +1,8 @@
-"""Interface of a mechanism: frozen parameters, a guarantee, and a sampler of row numbers."""
+# mypy: implicit-reexport
+"""Interface of a mechanism: frozen parameters, a guarantee, and a sampler of row numbers.
+
+Mechanisms import what most of them need from here.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,12 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.errors import UsageError, check_positive, unknown_name
-from dpsan.mechanisms.parameters import Parameter
+from dpsan.errors import Hint, UsageError, check_positive, unknown_name
 from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table
 from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
@@ -25,9 +27,109 @@ from dpsan.privacy.certificate import (
 )
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
-from dpsan.space.arrays import Floats, largest_norm
+from dpsan.space.arrays import Floats, Ids, largest_norm
 from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """Meaning and domain of a parameter."""
+
+    help: str
+    convert: Callable[[str], Any]
+    """Text to value."""
+    unit: str = ""
+    low: float = -math.inf
+    above: float = -math.inf
+    """Bound that no value reaches, where :attr:`low` is one that values may have."""
+    high: float = math.inf
+    words: tuple[str, ...] = ()
+    """Values that are words."""
+    example: str = ""
+    """Value that an error message suggests where there is no default, as for delta."""
+
+    @property
+    def required(self) -> bool:
+        """Return True if the value is a decision of the user's."""
+        return bool(self.example)
+
+    def domain(self) -> str:
+        """Return the domain in words."""
+        words = [f"'{word}'" for word in self.words]
+        if self.convert is str:
+            return " or ".join(words) or "a name"
+        kind = "a whole number" if self.convert is int else "a number"
+        low = f">= {self.low:g}" if self.low > -math.inf else ""
+        low = f"> {self.above:g}" if self.above > -math.inf else low
+        high = f"<= {self.high:g}" if self.high < math.inf else ""
+        limits = " and ".join(filter(None, [low, high]))
+        return " or ".join([f"{kind} {limits}".strip(), *words])
+
+    def check(self, name: str, value: object) -> None:
+        """Raise UsageError if the value is missing or outside the domain."""
+        if value is None and self.required:
+            hint = Hint(
+                f"such as parameters={{{name!r}: {self.example}}}",
+                f"such as -p {name}={self.example}",
+            )
+            raise UsageError(f"parameter {name} is required", hint)
+        if isinstance(value, str):
+            good = value in self.words or (self.convert is str and not self.words)
+        elif isinstance(value, bool) or not isinstance(value, (int, float)):
+            good = False
+        else:
+            good = self.convert is not str and math.isfinite(value)
+            good = good and (isinstance(value, int) or self.convert is float)
+            good = good and self.low <= value <= self.high and value > self.above
+        if not good:
+            raise UsageError(f"{name} must be {self.domain()} (got {value})")
+
+    def parse(self, name: str, text: str) -> Any:
+        """Return the value that a command line means; raises UsageError."""
+        if text in self.words:
+            return text
+        try:
+            return self.convert(text)
+        except ValueError:
+            raise UsageError(f"{name} must be {self.domain()} (got {text})") from None
+
+
+def parameter(
+    default: Any,
+    help: str,  # noqa: A002 - the word every argument parser uses
+    **about: Any,
+) -> Any:
+    """Return a field of a mechanism with its documentation and domain.
+
+    Args:
+        default: a word beside numbers is one of the words.
+        about: other attributes of :class:`Parameter`; ``convert`` is the type of the default unless
+            it is given.
+    """
+    convert = about.setdefault("convert", type(default))
+    if isinstance(default, str) and convert is not str:
+        about["words"] = (default, *about.get("words", ()))
+    return field(default=default, metadata={"parameter": Parameter(help=help, **about)})
+
+
+def clip_parameter() -> Any:
+    """Return the field ``clip`` of mechanisms on clipped vectors."""
+    what = "vectors longer than this are shortened to it"
+    return parameter("auto", what, convert=float, unit="distance", above=0)
+
+
+def delta_parameter(published: bool = False) -> Any:
+    """Return the field ``delta`` of mechanisms that need one: a decision of the user's.
+
+    Args:
+        published: as [TrLap] has it: 4^-d unless it is given.
+    """
+    domain = {"convert": float, "unit": "probability", "above": 0, "high": 0.5}
+    if published:
+        return parameter("auto", "the paper's delta; auto is 4^-d", **domain)
+    what = "probability that the loss may exceed epsilon"
+    return parameter(None, what, **domain, example="1e-6")
 
 
 @dataclass_transform(frozen_default=True)
@@ -176,7 +278,7 @@ class Mechanism(ABC):
         """Return the distance of ⊥ to every word; None: that of the centroid."""
         return space.diameter / 2 if self.is_table() else None
 
-    def claim_distances(self, space: MetricSpace, ids: NDArray[np.int64]) -> Floats | None:
+    def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).
 
         None where that metric is Euclidean, or there is none.
@@ -231,43 +333,6 @@ class IntegerResponse(Mechanism):
         """Return the exact loss of the rows that are drawn from."""
         sampler = self.prepare(space)
         return sampler.certificate(repr(self)) if isinstance(sampler, Table) else None
-
-
-class DisjointSupports(Mechanism):
-    """A published table in which some outputs of an input are impossible for another one."""
-
-    family: ClassVar[str] = "table"
-    status: ClassVar[Status] = Status.NONE
-
-    @abstractmethod
-    def excluded(self, space: MetricSpace) -> float:
-        """Return the largest probability of outputs that another input never gives."""
-
-    @abstractmethod
-    def excluding(self, space: MetricSpace) -> tuple[int, int]:
-        """Return the input with these outputs, and the other one."""
-
-    def loss_of_one_support(self, space: MetricSpace) -> float:
-        """Return the LDP epsilon where all inputs have the same outputs."""
-        return 0.0
-
-    def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Infinite loss wherever an input excludes outputs of another one."""
-        mass = self.excluded(space)
-        loss = math.inf if mass else self.loss_of_one_support(space)
-        return self.promise(loss, delta=mass, infinite_loss_mass=mass)
-
-    def certificate(self, space: MetricSpace) -> Certificate | None:
-        """Return the closed form, whose delta is a lower bound of that of the claim."""
-        if not (mass := self.excluded(space)):
-            return None
-        return Certificate(
-            method="supports differ, closed form",
-            epsilon_ldp=math.inf,
-            delta=mass,
-            infinite_loss_mass=mass,
-            pair=self.excluding(space),
-        )
 
 
 class BaseResponse(IntegerResponse):

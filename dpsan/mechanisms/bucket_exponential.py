@@ -34,13 +34,9 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import Floats, Guarantee, Ids, IntegerResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.privacy.certificate import WEIGHT_ERROR
-from dpsan.privacy.guarantee import Guarantee
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
 
 MOST_BUCKETS: Final = 64
 

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.tables.dense import DistanceWeights
 from dpsan.privacy.certificate import Metric
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Floats, Ids, MetricSpace
 
 
 def differing(letters: NDArray[np.uint32], words: Ids) -> Floats:

@@ -24,12 +24,10 @@ Not to be confused with
 
 from __future__ import annotations
 
+from dpsan.mechanisms.base import Arithmetic, MetricSpace, clip_parameter
 from dpsan.mechanisms.noise import ClippedNoise
-from dpsan.mechanisms.parameters import clip_parameter
-from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.diameters import l1_diameter
-from dpsan.space.metric_space import MetricSpace
 
 
 class ClippedLaplace(ClippedNoise):

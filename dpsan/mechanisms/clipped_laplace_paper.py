@@ -25,10 +25,9 @@ from __future__ import annotations
 
 import math
 
+from dpsan.mechanisms.base import MetricSpace, clip_parameter
 from dpsan.mechanisms.noise import ClippedNoise
-from dpsan.mechanisms.parameters import clip_parameter
 from dpsan.privacy.rounding import LaplaceCoordinates
-from dpsan.space.metric_space import MetricSpace
 
 _UP = 1 + 1e-12
 """Rounding of the square root and the product, safe side."""

@@ -36,14 +36,11 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.clusters import Clusters
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import SCORE_CAP, TOP, DenseTable, weights_of
+from dpsan.mechanisms.tables.orders import Clusters
 from dpsan.privacy.certificate import WEIGHT_ERROR
-from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.space.arrays import Ids, Integers
-from dpsan.space.metric_space import MetricSpace
 
 
 class CluSanT(IntegerResponse):

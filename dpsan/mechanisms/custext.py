@@ -32,13 +32,11 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import DisjointSupports
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.clusters import Clusters
-from dpsan.mechanisms.tables.dense import DenseTable, weights_of
+from dpsan.mechanisms.base import MetricSpace, parameter
+from dpsan.mechanisms.tables.dense import DenseTable, DisjointSupports, weights_of
+from dpsan.mechanisms.tables.orders import Clusters
 from dpsan.privacy.certificate import WEIGHT_ERROR
 from dpsan.space.arrays import Ids, Integers
-from dpsan.space.metric_space import MetricSpace
 
 
 class CusText(DisjointSupports):

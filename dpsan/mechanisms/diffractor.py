@@ -26,10 +26,8 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import IntegerResponse
-from dpsan.mechanisms.tables.ranks import RankNoise, RankTable, word_order
-from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.metric_space import MetricSpace
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace
+from dpsan.mechanisms.tables.orders import RankNoise, RankTable, word_order
 
 
 class Diffractor(IntegerResponse):

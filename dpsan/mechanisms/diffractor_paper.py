@@ -36,13 +36,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpsan.mechanisms.base import DisjointSupports
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.ranks import RankNoise, RankTable, word_order
-from dpsan.privacy.guarantee import Guarantee
+from dpsan.mechanisms.base import Guarantee, MetricSpace, parameter
+from dpsan.mechanisms.tables.dense import DisjointSupports
+from dpsan.mechanisms.tables.orders import RankNoise, RankTable, word_order
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers
-from dpsan.space.metric_space import MetricSpace
 
 
 class CopyingTable(RankTable):

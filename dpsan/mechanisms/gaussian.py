@@ -23,10 +23,9 @@ Not to be confused with
 
 from __future__ import annotations
 
+from dpsan.mechanisms.base import Guarantee, MetricSpace
 from dpsan.mechanisms.noise import GaussianNoise
-from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.noise_formulas import gaussian_mu
-from dpsan.space.metric_space import MetricSpace
 
 
 class AnalyticGaussian(GaussianNoise):

@@ -25,10 +25,9 @@ from __future__ import annotations
 import math
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Guarantee, MetricSpace
 from dpsan.mechanisms.noise import GaussianNoise
-from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta
-from dpsan.space.metric_space import MetricSpace
 
 
 class ClassicalGaussian(GaussianNoise):

@@ -27,11 +27,9 @@ from __future__ import annotations
 import math
 import sys
 
+from dpsan.mechanisms.base import Claim, Guarantee, MetricSpace, Status, delta_parameter
 from dpsan.mechanisms.noise import GaussianNoise
-from dpsan.mechanisms.parameters import delta_parameter
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import gaussian_delta
-from dpsan.space.metric_space import MetricSpace
 
 
 class GaussianPaper(GaussianNoise):

@@ -1,11 +1,10 @@
 """``geodesic``: exponential mechanism with the distance along a nearest-neighbour graph.
 
 Definition
-    Two words are joined if one is among the k nearest of the other; an edge is 1 long
-    (``edges=hop``) or as long as the larger of the two ranks (``edges=rank``: rank 1 is the
-    nearest other word).  Components are joined by their closest pair.  S(w, u) = length of the
-    shortest path, at most R = ``cap``.  P(u|w) proportional to exp(-epsilon·S(w, u)/2) over all n
-    words; ⊥ gives a uniform word.  Sampled from integer weights, scores capped at 30 nats.
+    Two words are joined if one is among the k nearest of the other.  Components are joined by
+    their closest pair.  S(w, u) = number of edges of the shortest path, at most R = ``cap``.
+    P(u|w) proportional to exp(-epsilon·S(w, u)/2) over all n words; ⊥ gives a uniform word.
+    Sampled from integer weights, scores capped at 30 nats.
 Guarantee
     PROVED: epsilon·S for the metric S, hence epsilon·R LDP.  A shortest-path length is symmetric
     and obeys the triangle inequality, and so does its minimum with R; then each weight, and so
@@ -17,7 +16,7 @@ Source
     This project: a metric made of neighbour ranks, the open problem of
     [Curse] §7.
 Parameters
-    k: neighbours joined to each word.  edges: hop or rank.  cap: R, 0 for none.
+    k: neighbours joined to each word.  cap: R, 0 for none.
 Cost
     The graph once per vocabulary (cached), then one row of n path lengths per distinct word of a
     batch.
@@ -34,30 +33,27 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import DistanceWeights
 from dpsan.privacy.certificate import Metric
-from dpsan.space.arrays import Floats, Ids, by_word
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.arrays import Floats, Ids
 
 _BLOCK: Final = 256
 
 
-def neighbour_graph(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
-    """Return the connected graph in sparse rows: ``starts`` (n + 1,), ``ends`` and ``lengths``
-    (edges,).
+def neighbour_graph(space: MetricSpace, k: int) -> dict[str, NDArray[np.int32]]:
+    """Return the connected graph in sparse rows: ``starts`` (n + 1,) and ``ends`` (edges,).
 
     Raises:
         UsageError: too many words for all nearest neighbours.
     """
     if not space.eager(space.n):
         raise UsageError(f"geodesic needs the neighbours of all {space.n} words", space.fewer)
-    return space.table(f"graph-{k}-{edges}", lambda: _build(space, min(k, space.n - 1), edges))
+    return space.table(f"graph-{k}-hop", lambda: _build(space, min(k, space.n - 1)))
 
 
-def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32]]:
+def _build(space: MetricSpace, k: int) -> dict[str, NDArray[np.int32]]:
     from scipy.sparse import coo_matrix  # heavy import
 
     n = space.n
@@ -68,15 +64,8 @@ def _build(space: MetricSpace, k: int, edges: str) -> dict[str, NDArray[np.int32
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     pairs = np.concatenate([pairs, _bridges(space, pairs)])
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    lengths = np.ones(len(pairs), dtype=np.int64)
-    if edges == "rank":
-        lengths = _ranks(space, both).reshape(2, -1).max(axis=0)
-    graph = coo_matrix((np.tile(lengths, 2), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
-    return {
-        "starts": graph.indptr.astype(np.int32),
-        "ends": graph.indices.astype(np.int32),
-        "lengths": graph.data.astype(np.int32),
-    }
+    graph = coo_matrix((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
+    return {"starts": graph.indptr.astype(np.int32), "ends": graph.indices.astype(np.int32)}
 
 
 def _bridges(space: MetricSpace, pairs: Ids) -> Ids:
@@ -111,19 +100,6 @@ def _closest(space: MetricSpace, label: Ids) -> Ids:
     return np.array(sorted({(w, u) for _, w, u in best.values()}), dtype=np.int64)
 
 
-def _ranks(space: MetricSpace, pairs: Ids) -> Ids:
-    """For pairs (w, u) the rank of u from w, at least 1; shape (e,)."""
-    out = np.empty(len(pairs), dtype=np.int64)
-    groups = [*by_word(pairs[:, 0], _BLOCK)]
-    for words, positions, rows in shown(space.watch, "ranking near words", groups):
-        for row, distances in enumerate(space.distances(words)):
-            group = positions[rows == row]
-            reached = distances[pairs[group, 1]]
-            nearer = np.sort(distances[distances < reached.max()])
-            out[group] = np.searchsorted(nearer, reached, side="left")
-    return np.maximum(out, 1)
-
-
 def path_lengths(graph: dict[str, NDArray[np.int32]], cap: float, ids: Ids) -> Floats:
     """Lengths of shortest paths from words (m,) to every word, (m, n): whole numbers, at most a
     cap.
@@ -131,7 +107,7 @@ def path_lengths(graph: dict[str, NDArray[np.int32]], cap: float, ids: Ids) -> F
     from scipy.sparse import csr_matrix  # heavy import
     from scipy.sparse.csgraph import dijkstra
 
-    matrix = csr_matrix((graph["lengths"].astype(np.float64), graph["ends"], graph["starts"]))
+    matrix = csr_matrix((np.ones(len(graph["ends"])), graph["ends"], graph["starts"]))
     return np.asarray(np.minimum(dijkstra(matrix, indices=ids, limit=cap), cap))
 
 
@@ -148,16 +124,11 @@ class Geodesic(DistanceWeights):
     )
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)
-    edges: str = parameter(
-        "hop",
-        "length of an edge: 1, or the larger of the two neighbour ranks",
-        words=("hop", "rank"),
-    )
     cap: int = parameter(4, "longer paths count as this long; 0: no cap", unit="path length", low=0)
 
     def metric(self, space: MetricSpace) -> Metric:
         """Return the path lengths, and R or twice the farthest from one word."""
-        graph = neighbour_graph(space, self.k, self.edges)
+        graph = neighbour_graph(space, self.k)
         lengths = partial(path_lengths, graph, float(self.cap or math.inf))
         diameter = self.cap or 2 * float(lengths(np.zeros(1, dtype=np.int64)).max())
-        return Metric(f"geodesic ({self.edges})", lengths, float(diameter))
+        return Metric("geodesic (hop)", lengths, float(diameter))

@@ -49,11 +49,9 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import BaseResponse
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import BaseResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.space.arrays import Floats, Ids, unit_rows
-from dpsan.space.metric_space import MetricSpace
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""

@@ -22,11 +22,9 @@ from __future__ import annotations
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import Guarantee, IntegerResponse, MetricSpace
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
-from dpsan.privacy.guarantee import Guarantee
-from dpsan.space.metric_space import MetricSpace
 
 
 class KRR(IntegerResponse):

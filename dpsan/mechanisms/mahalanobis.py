@@ -27,13 +27,11 @@ from __future__ import annotations
 import numpy as np
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Arithmetic, Claim, Guarantee, PointSampler, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import PointSampler
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats, largest_norm
-from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
+from dpsan.space.metric_space import MetricSpace, diameter_bound
 
 _UP = 1 + 1e-9
 
@@ -67,22 +65,18 @@ class Mahalanobis(LaplaceNoise):
         """Largest Mahalanobis distance between two inputs, exact or bounded, rounded up."""
         values, vectors = self.spectrum(space)
 
-        def build() -> Arrays:
-            moved = np.empty((space.n, space.d), dtype=np.float32)
-            for ids in space.in_blocks("moving words", space.n, 8192):
-                centred = space.vectors[ids] - space.centroid
-                with np.errstate(over="ignore"):
-                    moved[ids] = centred @ (vectors / np.sqrt(values))
+        def build() -> float:
+            moved = space.moved(vectors / np.sqrt(values), space.centroid)
             if not np.isfinite(moved).all():
-                return {"bound": np.array([np.inf])}
+                return np.inf
             bound, _ = diameter_bound(moved, space.watch)
             # Rounding to float32 moves each point by at most 2^-24 of its norm, and each of its
             # denormal coordinates by 2^-150.
             rounding = 4 * 2.0**-24 * largest_norm(moved) + space.d * 2.0**-149
-            return {"bound": np.array([bound + rounding])}
+            return bound + rounding
 
-        table = space.table(f"mahalanobis-diameter-{self.lam!r}", build)["bound"]
-        return min(float(table[0]), self.factor(space) * space.diameter)
+        bound = space.number(f"mahalanobis-diameter-{self.lam!r}", build)
+        return min(bound, self.factor(space) * space.diameter)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Both metrics; the Euclidean one is the main one, as distances elsewhere are Euclidean."""

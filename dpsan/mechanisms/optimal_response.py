@@ -69,9 +69,9 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from dpsan.embeddings.word_classes import wanted_outputs
+from dpsan.embeddings.base import wanted_outputs
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import BaseResponse
+from dpsan.mechanisms.base import BaseResponse, MetricSpace, parameter
 from dpsan.mechanisms.optimal.public_base import (
     MOST_FREQUENT,
     BaseTask,
@@ -80,10 +80,8 @@ from dpsan.mechanisms.optimal.public_base import (
     softened,
     solved_base,
 )
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.tables.directions import cosine_unit
 from dpsan.mechanisms.tables.near_sets import Base, Group
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.arrays import cosine_unit
 
 
 class OptimalResponse(BaseResponse):

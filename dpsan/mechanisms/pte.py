@@ -30,15 +30,13 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms.base import Guarantee, PointSampler, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.parameters import parameter
-from dpsan.mechanisms.samplers.base import PointSampler
-from dpsan.privacy.guarantee import Guarantee
 from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats, largest_norm
 from dpsan.space.diameters import largest_stretch
-from dpsan.space.metric_space import Arrays, MetricSpace
+from dpsan.space.metric_space import MetricSpace
 
 _UP: Final = 1 + 1e-6
 
@@ -69,14 +67,11 @@ class ProjectedLaplace(LaplaceNoise):
         different images, it is the largest singular value of Phi, and rounding comes on top.
         """
         moved, inputs = self.projected(space), np.arange(space.n + 1)
-
-        def build() -> Arrays:
-            points, images = space.points(inputs), moved.points(inputs)
-            return {"factor": np.array([largest_stretch(points, images, space.watch)])}
-
         if space.eager(space.n):
-            table = space.table(f"pte-factor-2-{moved.d}", build)
-            exact = float(table["factor"][0])
+            exact = space.number(
+                f"pte-factor-2-{moved.d}",
+                lambda: largest_stretch(space.points(inputs), moved.points(inputs), space.watch),
+            )
             if 0 < exact < np.inf:  # 0: all words at one point
                 return exact, 0.0
         sound = float(np.linalg.norm(projection(space.d, moved.d), 2)) * _UP
@@ -90,11 +85,7 @@ class ProjectedLaplace(LaplaceNoise):
     def projected(self, space: MetricSpace) -> MetricSpace:
         """Noise in m dimensions."""
         m = min(self.dimensions, space.d)
-        phi = projection(space.d, m)
-        moved = np.empty((space.n, m), dtype=np.float32)
-        with np.errstate(over="ignore"):
-            for at in range(0, space.n, 8192):
-                moved[at : at + 8192] = space.vectors[at : at + 8192].astype(np.float64) @ phi
+        moved = space.moved(projection(space.d, m))
         if not np.isfinite(moved).all():
             raise UsageError("pte: vectors too long to be projected in 32 bits")
         return space.transformed(f"pte-{m}", moved)

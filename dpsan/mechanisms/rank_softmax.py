@@ -29,12 +29,10 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.mechanisms.base import Floats, Ids, MetricSpace, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Projection, nearest
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
 
 _FIRST: Final = 8
 """Neighbours of a pivot that are searched at first: so few are found fast (dpsan/space)."""

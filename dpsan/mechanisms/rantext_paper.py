@@ -33,13 +33,10 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.privacy.guarantee import Guarantee, Status
+from dpsan.mechanisms.base import Guarantee, Mechanism, MetricSpace, Sampler, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word
-from dpsan.space.metric_space import MetricSpace
 
 _ROWS: Final = 32
 

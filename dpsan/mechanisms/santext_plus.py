@@ -30,17 +30,16 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import DisjointSupports
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import (
     TOP,
     DenseTable,
+    DisjointSupports,
     distance_guarantee,
     weights_of,
 )
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, euclidean
 from dpsan.space.arrays import Ids, Integers
-from dpsan.space.metric_space import MetricSpace
 
 
 class SanTextPlus(DisjointSupports):

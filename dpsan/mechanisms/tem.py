@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import parameter
 from dpsan.mechanisms.tables.dense import DistanceWeights
 
 

@@ -40,8 +40,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.base import Claim, Guarantee, Mechanism, Sampler, Status
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
@@ -49,10 +48,8 @@ from dpsan.privacy.certificate import (
     kept_certificate,
     matrix_certificate,
 )
-from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams, streams_for
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Floats, Ids, MetricSpace
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""
@@ -203,12 +200,9 @@ class TruncatedGumbelSampler(Sampler):
             ]
         )
         widths = np.diff(np.append(lows, delta))
-        nodes, weights = [], []
-        for order, chosen in ((16, widths > widest / 4), (8, widths <= widest / 4)):
-            x, share = np.polynomial.legendre.leggauss(order)
-            nodes.append((lows[chosen, None] + widths[chosen, None] * (x + 1) / 2).ravel())
-            weights.append((widths[chosen, None] * share / 2).ravel())
-        return np.concatenate(nodes), np.concatenate(weights)
+        x, share = np.polynomial.legendre.leggauss(16)
+        nodes = lows[:, None] + widths[:, None] * (x + 1) / 2
+        return nodes.ravel(), (widths[:, None] * share / 2).ravel()
 
 
 class TGumbelPaper(Mechanism):

@@ -41,15 +41,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import Arithmetic, Guarantee, Mechanism, Status, parameter
+from dpsan.mechanisms.noise import NO_WEIGHTS, weights_parameter, word_weights
 from dpsan.mechanisms.samplers.base import Sampler, nearest
-from dpsan.mechanisms.word_weights import NO_WEIGHTS, weights_parameter, word_weights
-from dpsan.privacy.guarantee import Arithmetic, Guarantee, Status
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Floats, Ids, MetricSpace
 
 _TAIL: Final = 0.05
 """Share of words beyond either end of a coordinate's grid."""
@@ -82,10 +79,7 @@ def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.floa
 
     def build() -> dict[str, NDArray[Any]]:
         axes = space.variance()[1][:, ::-1][:, :dimensions]
-        out = np.empty((space.n, dimensions), dtype=np.float32)
-        for ids in space.in_blocks("moving words", space.n, 8192):
-            out[ids] = (space.vectors[ids] - space.centroid) @ axes
-        return {"points": out}
+        return {"points": space.moved(axes, space.centroid)}
 
     return space.table(f"components-{dimensions}", build)["points"]
 

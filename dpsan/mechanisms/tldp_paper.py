@@ -47,20 +47,13 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.parameters import parameter
+from dpsan.mechanisms.base import Floats, Ids, Mechanism, MetricSpace, parameter
+from dpsan.mechanisms.noise import FREQUENCY, weights_parameter, word_weights
 from dpsan.mechanisms.samplers.base import Sampler, nearest
-from dpsan.mechanisms.word_weights import FREQUENCY, weights_parameter, word_weights
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
-from dpsan.privacy.rounding import (
-    GaussianCoordinates,
-    LaplaceCoordinates,
-    NoiseDistribution,
-)
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.privacy.rounding import GaussianCoordinates, LaplaceCoordinates, NoiseDistribution
 
 # Keep a coordinate, or add noise to it: the base of the four published forms of [TLDP].
 #

@@ -24,8 +24,8 @@ Not to be confused with
 
 from __future__ import annotations
 
+from dpsan.mechanisms.base import clip_parameter, delta_parameter
 from dpsan.mechanisms.noise import TruncatedLaplace
-from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
 from dpsan.privacy.noise_formulas import sound_truncation
 
 

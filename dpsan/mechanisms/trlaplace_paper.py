@@ -30,9 +30,8 @@ from __future__ import annotations
 import math
 import sys
 
+from dpsan.mechanisms.base import Status, clip_parameter, delta_parameter
 from dpsan.mechanisms.noise import TruncatedLaplace
-from dpsan.mechanisms.parameters import clip_parameter, delta_parameter
-from dpsan.privacy.guarantee import Status
 from dpsan.privacy.noise_formulas import padded_dimensions, published_truncation
 
 

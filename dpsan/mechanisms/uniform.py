@@ -19,16 +19,11 @@ Not to be confused with
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from dpsan.errors import UsageError
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace, Parameter
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
-from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.space.metric_space import MetricSpace
 
 
 class Uniform(IntegerResponse):
@@ -43,12 +38,7 @@ class Uniform(IntegerResponse):
 
     def __post_init__(self) -> None:
         """Accept 0 too: it is the true value."""
-        if (
-            isinstance(self.epsilon, bool)
-            or not isinstance(self.epsilon, (int, float))
-            or not 0 <= self.epsilon < math.inf
-        ):
-            raise UsageError(f"epsilon must be >= 0 (got {self.epsilon})")
+        Parameter(help="", convert=float, low=0).check("epsilon", self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
 
     def guarantee(self, space: MetricSpace) -> Guarantee:

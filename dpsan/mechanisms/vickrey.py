@@ -26,13 +26,10 @@ from functools import partial
 
 import numpy as np
 
+from dpsan.mechanisms.base import Arithmetic, Floats, Ids, MetricSpace, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.parameters import parameter
 from dpsan.mechanisms.samplers.base import Projection
-from dpsan.privacy.guarantee import Arithmetic
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
 
 
 def first_or_second(space: MetricSpace, points: Floats, streams: Streams, *, t: float) -> Ids:

@@ -27,12 +27,10 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import Guarantee, IntegerResponse, MetricSpace
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.privacy.certificate import Certificate, log_ratio
-from dpsan.privacy.guarantee import Guarantee
 from dpsan.space.arrays import Ids, Integers
-from dpsan.space.metric_space import MetricSpace
 
 
 def orders(space: MetricSpace, words: Ids) -> Ids:

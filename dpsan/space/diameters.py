@@ -14,7 +14,7 @@ from dpsan.embeddings.base import Watch, shown, unseen
 from dpsan.errors import UsageError
 from dpsan.space.arrays import Floats, largest_norm, norms
 from dpsan.space.exact_search import FlatIndex
-from dpsan.space.metric_space import Arrays, MetricSpace, diameter_bound
+from dpsan.space.metric_space import MetricSpace, diameter_bound
 
 _UP: Final = 1 + 1e-9
 _PAIRS: Final = 256
@@ -38,8 +38,7 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
     Raises:
         UsageError: a radius so small that clipped vectors of 32 bits might lie beyond it.
     """
-    table = space.table("largest-norm", lambda: {"norm": np.array([largest_norm(space.vectors)])})
-    largest = float(table["norm"][0])
+    largest = space.number("largest-norm", lambda: largest_norm(space.vectors))
     if isinstance(clip, str):
         return space, largest
     if largest <= clip:
@@ -65,13 +64,8 @@ def l2_diameter(space: MetricSpace, radius: float) -> float:
 
 def l1_diameter(space: MetricSpace, radius: float) -> float:
     """Largest L1 distance of two inputs: exact where cheap, else the smallest of four bounds."""
-
-    def build() -> Arrays:
-        return {"bound": np.array([diameter_bound(space.vectors, space.watch, 1)[0]])}
-
-    table = space.table("l1-diameter-2", build)
-    root = float(np.sqrt(space.d)) * _UP
-    return min(float(table["bound"][0]), root * l2_diameter(space, radius))
+    bound = space.number("l1-diameter-2", lambda: diameter_bound(space.vectors, space.watch, 1)[0])
+    return min(bound, float(np.sqrt(space.d)) * _UP * l2_diameter(space, radius))
 
 
 def smallest_distance(space: MetricSpace) -> float | None:
@@ -82,15 +76,15 @@ def smallest_distance(space: MetricSpace) -> float | None:
     if not space.eager(space.n):
         return None
 
-    def build() -> Arrays:
+    def build() -> float:
         points = np.unique(space.vectors + np.float32(0), axis=0)  # -0 is the same point as 0
         index, least = FlatIndex(points), [np.inf]
         count = len(points) if len(points) > 1 else 0
         for ids in space.in_blocks("looking for the nearest two words", count, 1024):
             least.append(index.search(points[ids].astype(np.float64), 2)[1][:, 1].min())
-        return {"distance": np.array([min(least) / _UP])}
+        return float(min(least) / _UP)
 
-    least_far = float(space.table("smallest-distance-1", build)["distance"][0])
+    least_far = space.number("smallest-distance-1", build)
     return least_far if np.isfinite(least_far) else None
 
 

@@ -11,8 +11,6 @@ which leave other candidates and the same answer.
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import ClassVar, Final
 
 import numpy as np
@@ -260,11 +258,10 @@ class FlatIndex:
         return order, np.sqrt(exact[order])
 
 
-# The nearest rows by float32 values: FAISS, on parts of the work in threads of its own.
+# The nearest rows by float32 values: FAISS, on parts of the points in threads of its own.
 #
 # FAISS's own threads wait for each other after every few hundred rows.  Where another program has
-# one of the cores that costs several times the search itself.  Here each thread searches alone, for
-# some of the points or in some of the rows.
+# one of the cores that costs several times the search itself.
 
 _ONE_THREAD_FLOPS: Final = 1e9
 """Work (2·m·n·d) of a search that one thread does in some 20 ms: on a busy machine threads that
@@ -274,12 +271,6 @@ _POINTS: Final = 1024
 _PRODUCT: Final = 5
 """Points from which the matrix product is faster than one distance after the other; for a single
 point it takes five times as long."""
-_FEW: Final = 512
-"""Points from which the product with all rows is efficient; fewer per thread share the rows."""
-_ROWS: Final = 1 << 14
-"""Rows of a part, at least, where there are more parts than threads."""
-_PARTS: Final = 4
-"""Parts per thread, at most: a thread that is held up leaves the next parts to the others."""
 
 
 def least_values(vectors: Floats32, points: Floats32, width: int) -> tuple[Ids, Floats32]:
@@ -298,53 +289,19 @@ def least_values(vectors: Floats32, points: Floats32, width: int) -> tuple[Ids, 
 
     # FAISS has two code paths; how it picks one differs between versions, so it is set.
     faiss.cvar.distance_compute_blas_threshold = 1 if len(points) >= _PRODUCT else 1 << 30
-    count = threads()
-    flops = 2.0 * len(points) * vectors.size
-    if count > 1 and flops > _ONE_THREAD_FLOPS:
-        return _shared(vectors, points, width, min(count, int(2 * flops / _ONE_THREAD_FLOPS)))
-    faiss.omp_set_num_threads(1)  # of the calling thread only
-    try:
-        return _search(vectors, points, width, 0)
-    finally:
-        faiss.omp_set_num_threads(count)
+    m, count = len(points), threads()
+    small = 2.0 * m * vectors.size <= _ONE_THREAD_FLOPS
+    pieces = 1 if small else count * math.ceil(m / (_POINTS * count))
+    rows, values = np.empty((m, width), dtype=np.int64), np.empty((m, width), dtype=np.float32)
 
+    def search(piece: int) -> None:
+        part = slice(m * piece // pieces, m * (piece + 1) // pieces)
+        before = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # of this thread only
+        try:
+            values[part], rows[part] = faiss.knn(points[part], vectors, width)
+        finally:
+            faiss.omp_set_num_threads(before)
 
-def _shared(vectors: Floats32, points: Floats32, width: int, count: int) -> tuple[Ids, Floats32]:
-    """Return the same by several threads."""
-    import faiss  # heavy import
-
-    m, n = len(points), len(vectors)
-    by_points = m >= _FEW * count
-    pieces = count * math.ceil(m / (_POINTS * count)) if by_points else 1
-    parts = 1 if by_points else count * max(1, min(_PARTS, n // (_ROWS * count)))
-    pool = ThreadPoolExecutor(count, initializer=faiss.omp_set_num_threads, initargs=(1,))
-    try:
-        begun = [
-            pool.submit(_search, vectors[low:high], points[begin:end], width, low)
-            for begin, end in _cuts(m, pieces)
-            for low, high in _cuts(n, min(n, parts))
-        ]
-        done = [item.result() for item in begun]
-    finally:
-        pool.shutdown(cancel_futures=True)
-    axis = 0 if by_points else 1
-    rows = np.concatenate([ids for ids, _ in done], axis=axis)
-    values = np.concatenate([item for _, item in done], axis=axis)
-    if by_points:
-        return rows, values
-    order = np.argsort(values, axis=1, kind="stable")[:, :width]
-    return np.take_along_axis(rows, order, axis=1), np.take_along_axis(values, order, axis=1)
-
-
-def _cuts(size: int, parts: int) -> list[tuple[int, int]]:
-    """Begin and end of equal parts of 0 ... size-1."""
-    return list(pairwise(size * part // parts for part in range(parts + 1)))
-
-
-def _search(rows: Floats32, points: Floats32, width: int, first: int) -> tuple[Ids, Floats32]:
-    """Return the same in some rows, the first of which has the number ``first``, by this thread."""
-    import faiss  # heavy import
-
-    values, numbers = faiss.knn(points, rows, min(width, len(rows)))
-    numbers[numbers >= 0] += first
-    return numbers, values
+    side_by_side(search, range(pieces))
+    return rows, values

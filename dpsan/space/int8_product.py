@@ -2,7 +2,7 @@
 
 Processors without VNNI add two products of bytes in 16 bits, where large ones do not fit and are
 cut off without a word.  So a kernel is first given the largest numbers there are.  If it fails it
-is given 7 bits on one side, which fit; if it fails then, or is slower, it is not used.
+is given 7 bits on one side, which fit; if it fails then, it is not used.
 
 Since 1.29 ONNX Runtime sends telemetry over the network, from its import on.  dpsan talks to
 nobody: such a version is not imported.
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import mmap
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -27,12 +26,8 @@ SIGNED: Final = 127
 """The largest number of a point, which is signed; its least is -127."""
 _LEVELS: Final = (127, 63)
 """The largest number of a row: of 8 bits, of 7."""
-_PROFIT: Final = 0.8
-"""Share of the time of float32 that the product may take."""
 _SHAPES: Final = ((1, 1), (3, 17), (8, 64), (64, 40), (129, 260))
 """Points and rows of what is tried: kernels differ for few and many."""
-_TRIED: Final = ((512, 4, 512), 3)
-"""Points, tiles and rows whose products are timed, and how often."""
 _ALIGNED: Final = 32
 """Points that the kernel takes at once; of 500 each takes a half longer than of 512."""
 _PAGE: Final = 1 << 21
@@ -193,29 +188,3 @@ def fits(case: Case) -> bool:
     values = Product(points, level, len(rows))(small)
     # All points are the same, and all rows.
     return bool((values == points[0] @ rows[0].astype(np.float64)).all())
-
-
-@cache
-def wins(d: int) -> bool:
-    """Return True if a short trial in d dimensions is faster than FAISS on one thread."""
-    import faiss  # heavy import
-
-    (m, tiles, n), runs = _TRIED
-    points = (np.arange(m * d).reshape(m, d) * 37 % 127 - 63).astype(np.float64)
-    rows = np.resize(np.arange(1, 128, dtype=np.uint8), (tiles, n, d))
-    many, vectors = points.astype(np.float32), rows.reshape(-1, d).astype(np.float32)
-    product, rows_of_tiles = Product(points, _LEVELS[-1], n), [Product.rows(tile) for tile in rows]
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    shares = []
-    try:
-        for _ in range(runs):
-            started = time.perf_counter()
-            for tile in rows_of_tiles:
-                product(tile).max(axis=0)
-            between = time.perf_counter()
-            faiss.knn(many, vectors, 4)
-            shares.append((between - started) / (time.perf_counter() - between))
-    finally:
-        faiss.omp_set_num_threads(threads)
-    return sorted(shares)[runs // 2] < _PROFIT

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
-from dpsan.space.int8_product import SIGNED, Product, levels, wins
+from dpsan.space.int8_product import SIGNED, Product, levels
 
 _TILE: Final = 512
 """Rows whose products are computed at once: with those of _BLOCK points they fit into a cache."""
@@ -114,11 +114,9 @@ class SmallIntegers:
 
     @classmethod
     def of(cls, vectors: Floats32) -> SmallIntegers | None:
-        """Return those of vectors, or None where the kernel is missing, wrong, slower or out of
-        range.
-        """
+        """Return those of vectors, or None where the kernel is missing, wrong or out of range."""
         n, d = vectors.shape
-        if n < _FEWEST_ROWS or d >= _DIMENSIONS or not (level := levels()) or not wins(d):
+        if n < _FEWEST_ROWS or d >= _DIMENSIONS or not (level := levels()):
             return None
         out = cls(vectors, level)
         return out if _SIZE[0] < out._largest < _SIZE[1] else None

@@ -1,3 +1,4 @@
+# mypy: implicit-reexport
 """The vocabulary with its distance: what mechanisms may know about words.
 
 Inputs are row numbers 0 ... n-1 and ``n`` for ⊥, the one input that every unknown string becomes;
@@ -119,6 +120,19 @@ class MetricSpace:
             arrays = self._store.get(TABLE_KIND, key, lambda: Entry(build(), meta)).arrays
         self._memory[name] = build() if arrays is None else arrays
         return self._memory[name]
+
+    def number(self, name: str, build: Callable[[], float]) -> float:
+        """Return a number derived from this space alone, kept as a table is."""
+        (value,) = self.table(name, lambda: {"number": np.array([build()])}).values()
+        return float(value[0])
+
+    def moved(self, axes: Floats, centre: Floats | float = 0.0) -> Floats32:
+        """Return the vectors less a centre (d,) along some axes (d, m), rounded to 32 bits."""
+        out = np.empty((self.n, axes.shape[1]), dtype=np.float32)
+        for ids in self.in_blocks("moving words", self.n, 8192):
+            with np.errstate(over="ignore"):
+                out[ids] = np.subtract(self.vectors[ids], centre, dtype=np.float64) @ axes
+        return out
 
     def _key(self, name: str) -> tuple[str, str]:
         """Return the key of a table in the cache, and its name there."""

@@ -15,15 +15,18 @@ from dpsan.text.batch import (
     CHUNK,
     EMPTY,
     MARK,
+    TRAILING,
     Batch,
     BoundedCache,
     Chunk,
     Ids,
     Mask,
+    Pieces,
     Words,
+    cut,
+    one_word,
 )
-from dpsan.text.pieces import TRAILING, Pieces, cut, one_word
-from dpsan.text.pieces import Codes as PieceCodes
+from dpsan.text.batch import Codes as PieceCodes
 from dpsan.text.shape import INVISIBLE, amount
 from dpsan.text.spanned_tokens import Spans, in_spans
 from dpsan.text.tokens import gaps_to_write, lookup_keys
@@ -71,7 +74,7 @@ def joined(texts: Sequence[Chunk]) -> Batch:
         none = np.zeros(0, dtype=np.int64)
         first = np.zeros(1, dtype=np.int64)
         return Batch([""], none, first, MARK, Words(0, lambda _: []), none, 0, [])
-    marks = sum(gap.count(MARK) for text in texts for gap in text.gaps)
+    marks = sum(piece.count(MARK) for text in texts for piece in (*text.gaps, *text.words))
     mark = MARK * (marks + 1)  # more than there are together
     codes = np.full(2 * len(texts) - 1, CHUNK)
     codes[1::2] = BETWEEN

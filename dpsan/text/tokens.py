@@ -10,7 +10,7 @@ shapes and see no letter and no digit.  Invisible characters do not count.  One 
 part of it and replaced with it; one in a gap is not written (:func:`gaps_to_write`), as it could
 carry a watermark.
 
-Large batches are cut at spaces first (:mod:`dpsan.text.pieces`), which is faster; each piece is
+Large batches are cut at spaces first (:mod:`dpsan.text.batch`), which is faster; each piece is
 then split by the rules below, and the result is the same.
 """
 

@@ -14,7 +14,7 @@ from support import cases, needs_gensim
 
 from dpsan.embeddings import file_digest, files, load
 from dpsan.embeddings.loading import load_watched
-from dpsan.embeddings.text_rows import plain_numbers
+from dpsan.embeddings.readers import plain_numbers
 from dpsan.errors import DpsanError, EmbeddingError, UsageError
 
 
@@ -214,9 +214,9 @@ MESSAGES = {
     "empty.txt: empty file": b"",
     "short.txt: line 3: 2 numbers, expected 3": b"2 3\na 1 2 3\nsesame 1 2\n",
     "long.txt: line 2: 4 numbers, expected 3": b"1 3\nsesame 1 2 3 4\n",
-    "odd.txt: line 2: field 3 is not a number": b"1 3\na 1 sesame 3\n",
-    "last.txt: line 2: field 4 is not a number": b"1 3\na 1 2 sesame\n",
-    "score.txt: line 3: field 3 is not a number": b"2 3\nb 1 2 3\na 1 1_0 3\n",
+    "odd.txt: line 2: 1 numbers, expected 3": b"1 3\na 1 sesame 3\n",
+    "last.txt: line 2: 0 numbers, expected 3": b"1 3\na 1 2 sesame\n",
+    "score.txt: line 3: 1 numbers, expected 3": b"2 3\nb 1 2 3\na 1 1_0 3\n",
     "glue.txt: line 2: 0 numbers, expected 3": b"1 3\na 1 2-3\n",
     "few.txt: line 3: the file ends after 1 of 9 rows": b"9 3\na 1 2 3\n",
     "many.txt: line 3: more rows than the header's 1": b"1 3\na 1 2 3\nsesame 1 2 3\n",
@@ -234,7 +234,7 @@ MESSAGES = {
     "few.bin: row 4: the file ends after 3 of 20 rows": b"20 6\n" + binary_rows(*THREE, b"\n"),
     "many.bin: row 3: more than the header's 2 rows": b"2 6\n" + binary_rows(*THREE),
     "word.bin: row 1: a word longer than 1 MB": b"2 6\n\0" + b"x" * (3 << 20),
-    "zip.npz: damaged zip file": b"PK\x03\x04sesame",
+    "zip.npz: damaged zip file, or one of other data": b"PK\x03\x04sesame",
     f"model.bin: {FASTTEXT}": bytes.fromhex("ba164f2f0c000000"),
     "a.txt: bzip2 is not read (convert it to plain text or .gz)": b"BZh91AY",
     "cut.gz: the compressed data end too early": PACKED[:-9],
@@ -271,11 +271,10 @@ def test_numpy_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     words = np.array(WORDS)
     np.savez("a.npz", words=words, vectors=np.asfortranarray(vectors()))
-    with pytest.raises(EmbeddingError, match=r"^a\.npz: vectors\.npy: columns first \(save numpy"):
-        load("a.npz")
+    assert (load("a.npz").vectors == vectors()).all()
     for bad in (np.zeros(20), np.zeros((2, 2, 2)), np.array(["x"]), np.zeros((20, 6), complex)):
         np.savez("a.npz", words=words, vectors=bad)
-        with pytest.raises(EmbeddingError, match=r"^a\.npz: vectors\.npy: (expected real|not an)"):
+        with pytest.raises(EmbeddingError, match=r"^a\.npz: vectors\.npy: expected real"):
             load("a.npz")
 
 

@@ -169,7 +169,6 @@ def watched():
     ("custext", {}, {"grouping similar words"}),
     ("clusant", {}, {"grouping similar words"}),
     ("geodesic", {"k": 1}, {"finding near words", "joining near words"}),
-    ("geodesic", {"edges": "rank"}, {"finding near words", "ranking near words"}),
     ("diffractor", {}, {"finding near words", "putting words in order"}),
     ("exponential", {}, {"comparing words far out"}),
     ("clipped-laplace", {}, {"comparing words far out"}),

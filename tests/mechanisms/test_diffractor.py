@@ -13,8 +13,8 @@ from dpsan.errors import UsageError
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.diffractor import Diffractor
 from dpsan.mechanisms.diffractor_paper import DiffractorPaper
-from dpsan.mechanisms.tables import ranks
-from dpsan.mechanisms.tables.ranks import RankNoise, word_order
+from dpsan.mechanisms.tables import orders
+from dpsan.mechanisms.tables.orders import RankNoise, word_order
 from dpsan.privacy.certificate import matrix_certificate
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
@@ -78,10 +78,10 @@ def test_greedy_looks_at_all_words_that_are_left(monkeypatch):
         return word_order(MetricSpace(make_embeddings(n=300, d=3))).tolist()
 
     wanted = order()
-    monkeypatch.setattr(ranks, "_NEAR", 300)
+    monkeypatch.setattr(orders, "_NEAR", 300)
     assert order() == wanted
-    monkeypatch.setattr(ranks, "_NEAR", 2)
-    monkeypatch.setattr(ranks, "_COMPACT", 5)
+    monkeypatch.setattr(orders, "_NEAR", 2)
+    monkeypatch.setattr(orders, "_COMPACT", 5)
     assert order() == wanted
     monkeypatch.setattr(MetricSpace, "eager", lambda self, outputs: False)
     with pytest.raises(UsageError, match="the order needs the neighbours"):

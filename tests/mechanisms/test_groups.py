@@ -13,8 +13,8 @@ from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.custext import CusText
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.tables import clusters as module
-from dpsan.mechanisms.tables.clusters import Clusters, groups
+from dpsan.mechanisms.tables import orders as module
+from dpsan.mechanisms.tables.orders import Clusters, groups
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.certificate import matrix_certificate, pairwise_losses
 from dpsan.space.metric_space import MetricSpace
@@ -92,7 +92,7 @@ def test_draws_of_a_vocabulary_too_large_to_hold(monkeypatch):
 
     held = drawn()
     monkeypatch.setattr("dpsan.space.arrays._HELD_BYTES", 0)
-    monkeypatch.setattr("dpsan.mechanisms.tables.clusters._BLOCK", 5)
+    monkeypatch.setattr("dpsan.mechanisms.tables.orders._BLOCK", 5)
     assert drawn() == held
 
 

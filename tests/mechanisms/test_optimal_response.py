@@ -25,11 +25,10 @@ from dpsan.mechanisms.optimal import public_base
 from dpsan.mechanisms.optimal.public_base import favours, softened, solved_base
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.tables.directions import UNIT, cosine_unit, directions, ranking
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import unit_rows
+from dpsan.space.arrays import UNIT, cosine_unit, directions, ranking, unit_rows
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace, diameter_bound
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from line_laws import line_space, losses, space_of
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, shortest_path
-from support import cases, fits, make_embeddings, streams
+from support import fits, make_embeddings, streams
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
@@ -259,19 +259,17 @@ def test_without_counts_ranks_stand_in():
 
 
 def dense(graph):
-    parts = (graph["lengths"].astype(float), graph["ends"], graph["starts"])
+    parts = (np.ones(len(graph["ends"])), graph["ends"], graph["starts"])
     return csr_matrix(parts, shape=(len(graph["starts"]) - 1,) * 2).toarray()
 
 
-@pytest.mark.parametrize("edges", ["hop", "rank"])
-def test_graph_by_definition(space, edges):
-    graph = dense(neighbour_graph(space, 3, edges))
+def test_graph_by_definition(space):
+    graph = dense(neighbour_graph(space, 3))
     distances = space.distances(np.arange(space.n))
     np.fill_diagonal(distances, -1)
     rank = np.argsort(np.argsort(distances, axis=1, kind="stable"), axis=1)
     joined = (rank >= 1) & (rank <= 3)
-    length = np.maximum(rank, rank.T) if edges == "rank" else np.ones_like(rank)
-    expected = np.where(joined | joined.T, length, 0)
+    expected = (joined | joined.T).astype(float)
     assert connected_components(csr_matrix(expected))[0] == 1, "choose another example"
     assert (graph == expected).all()
 
@@ -283,10 +281,9 @@ def clusters():
     return space_of(vectors)
 
 
-@pytest.mark.parametrize("edges", ["hop", "rank"])
-def test_components_are_joined_by_their_closest_pair(edges):
+def test_components_are_joined_by_their_closest_pair():
     space = clusters()
-    graph = dense(neighbour_graph(space, 3, edges))
+    graph = dense(neighbour_graph(space, 3))
     assert (graph == graph.T).all()
     assert connected_components(csr_matrix(graph))[0] == 1
     distances = space.distances(np.arange(40))
@@ -297,12 +294,12 @@ def test_components_are_joined_by_their_closest_pair(edges):
     assert not graph[:10, 20:].any()
 
 
-@cases("edges cap", ("hop", 2), ("hop", 4), ("hop", 0), ("rank", 7), ("rank", 0))
-def test_lengths_against_all_pairs(edges, cap):
+@pytest.mark.parametrize("cap", [2, 4, 0])
+def test_lengths_against_all_pairs(cap):
     space = clusters()
-    paths = Geodesic(1.0, k=3, edges=edges, cap=cap).metric(space)
+    paths = Geodesic(1.0, k=3, cap=cap).metric(space)
     lengths = paths.distances(np.arange(space.n))
-    expected = shortest_path(dense(neighbour_graph(space, 3, edges)))
+    expected = shortest_path(dense(neighbour_graph(space, 3)))
     assert (lengths == np.minimum(expected, cap or np.inf)).all()
     assert (lengths == lengths.T).all()
     # The triangle inequality, which the guarantee rests on.

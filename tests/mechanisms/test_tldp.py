@@ -14,6 +14,7 @@ from support import ALPHA, cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms.noise import frequency, word_weights
 from dpsan.mechanisms.tldp import TLDP, principal_components
 from dpsan.mechanisms.tldp_paper import (
     GAUSSIAN,
@@ -25,7 +26,6 @@ from dpsan.mechanisms.tldp_paper import (
     keep_probability,
     true_delta,
 )
-from dpsan.mechanisms.word_weights import frequency, word_weights
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.noise_formulas import (

@@ -9,7 +9,7 @@ import pytest
 from support import make_embeddings
 
 from dpsan.embeddings import word_classes
-from dpsan.embeddings.word_classes import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
+from dpsan.embeddings.base import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal.public_base import softened, solved_base
 from dpsan.mechanisms.optimal_response import OptimalResponse

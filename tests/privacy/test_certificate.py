@@ -45,7 +45,7 @@ def integer_law(mechanism, space):
 
 EXP = [
     *(Exponential(0.3), Exponential(2.0), TEM(1.5), TEM(9.0, beta=0.2), Geodesic(1.0)),
-    *(Geodesic(3.0, k=2, cap=0), Geodesic(0.7, k=3, edges="rank", cap=6)),
+    *(Geodesic(3.0, k=2, cap=0), Geodesic(0.7, k=3, cap=6)),
 ]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from dpsan.embeddings.base import Embeddings
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space import int8_product, int8_search
+from dpsan.space import int8_product
 from dpsan.space.exact_search import FlatIndex
 from scoreboard.base import Row, Size, required, row
 
@@ -29,7 +29,6 @@ _SHAPES = ((20_000, 100), None, (100_000, 300))
 )
 def nearest_words(row: Row, size: Size, folder: Path) -> None:
     """The words of each mechanism, by each search, beside those by float64 differences alone."""
-    int8_search.wins = lambda d: True  # whether or not it is faster, on a busy machine
     count = size.of(6_000, 3_000, 100_000)
     key = randomness.seeded_key("dpsan scoreboard: nearest")
     integers = int8_product.levels() > 0

@@ -44,7 +44,7 @@ class Saturating(Exact):
 @pytest.fixture(autouse=True)
 def forget():
     """Nothing is remembered of kernels of other tests."""
-    known = (int8_product._session, int8_product.levels, int8_product.wins)
+    known = (int8_product._session, int8_product.levels)
     for each in known:
         each.cache_clear()
     yield
@@ -61,7 +61,6 @@ def at_once(request, monkeypatch):
     else:
         need_extra("fast")
         assert int8_product.levels() in (63, 127)
-    monkeypatch.setattr(int8_search, "wins", lambda _: True)
     monkeypatch.setattr(exact_search, "threads", lambda: 1)  # else FAISS has some of the points
     monkeypatch.setattr(exact_search, "_WORTH", 0.0)
     monkeypatch.setattr(exact_search, "_POINTS_WORTH", 0)

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpsan.text import pieces as module
-from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK
+from dpsan.text import batch as module
+from dpsan.text.batch import BETWEEN, CHUNK, EMPTY, MARK, Codes, cut
 from dpsan.text.lookup import Lookup
-from dpsan.text.pieces import Codes, cut
 from dpsan.text.tokens import TOKENIZERS, write_gaps
 
 _WORDS = """the Maria don't state-of-the-art 5bn 3.5 $5 U.S. x@y.com http://a.b/c naïve “quoted” — …
@@ -58,9 +57,14 @@ def test_a_batch_is_its_texts(name, texts, in_pieces):
     assert all(one < other for one, other in pairwise(batch.odd.tolist()))
 
 
-def test_a_word_may_hold_what_stands_between_texts():
+def test_a_word_that_holds_what_stands_between_texts_is_refused():
+    """A word of the texts cannot: the seam has more marks than they have together."""
     batch = looked_up().batch(["the no", "", "art!"])
-    assert batch.lines(["a", f"b{batch.seam}c", "d"]) == [f"a b{batch.seam}c", "", "d!"]
+    with pytest.raises(ValueError, match="has NUL in it"):
+        batch.lines(["a", f"b{batch.seam}c", "d"])
+    texts = ["5\0 \0 5 5", "\0"]
+    batch = looked_up().batch(texts)
+    assert len(batch.lines([*batch.words])) == 2
 
 
 def test_many_texts_are_one_batch():

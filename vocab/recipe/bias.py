@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.word_classes import HARM
+from dpsan.embeddings.base import HARM, Embeddings
 from dpsan.mechanisms.samplers.base import Sampler
 from recipe.words import read_list
 

@@ -13,8 +13,7 @@ from dpsan.embeddings.base import Progress
 from dpsan.mechanisms.optimal.public_base import public_inputs
 from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
-from dpsan.mechanisms.tables.directions import UNIT, cosine_unit, directions
-from dpsan.space.arrays import Floats
+from dpsan.space.arrays import UNIT, Floats, cosine_unit, directions
 from dpsan.space.metric_space import MetricSpace
 
 # A bound that no epsilon-LDP distribution can pass: the dual of the linear programme.

@@ -14,8 +14,7 @@ Source
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import IntegerResponse
-from dpsan.privacy.guarantee import Guarantee
+from dpsan.mechanisms.base import Guarantee, IntegerResponse
 from dpsan.space.metric_space import MetricSpace
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Progress, no_progress
 from dpsan.mechanisms.optimal.solver import Problem, solve
-from dpsan.mechanisms.tables.directions import cosine_unit, directions, favoured
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, cosine_unit, directions, favoured
 from dpsan.space.metric_space import MetricSpace
 
 Arrays = dict[str, NDArray[Any]]

@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Progress, no_progress
-from dpsan.mechanisms.tables.directions import ranking
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Floats, Ids, ranking
 
 _LEAST: Final = 2.0**-12
 """An output with less of the mass of a near set than this is dropped."""

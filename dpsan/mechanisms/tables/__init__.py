@@ -1,6 +1,6 @@
 """Tables of whole numbers that mechanisms draw from, and the public tables that make them.
 
-Open ``table`` first, then ``sparse`` and ``dense``.  All others (near sets, groups, clusters,
+Open ``sparse`` first, then ``dense``.  All others (near sets, groups, clusters,
 orders, weights) are functions of the public vocabulary alone: they know no epsilon, no input and
 no random number.
 """

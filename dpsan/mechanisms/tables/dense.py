@@ -7,6 +7,7 @@ that a draw falls in, and only that part is summed up further.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import IntegerResponse
+from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, Mechanism, MetricSpace, Status
 from dpsan.mechanisms.samplers.base import ROWS, Table
 from dpsan.privacy.certificate import (
     WEIGHT_ERROR,
@@ -26,10 +27,8 @@ from dpsan.privacy.certificate import (
     exp_certificate,
     kept_certificate,
 )
-from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
-from dpsan.space.metric_space import MetricSpace
 
 # Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
 #
@@ -254,6 +253,43 @@ class DenseTable(Table):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_last": None}
+
+
+class DisjointSupports(Mechanism):
+    """A published table in which some outputs of an input are impossible for another one."""
+
+    family: ClassVar[str] = "table"
+    status: ClassVar[Status] = Status.NONE
+
+    @abstractmethod
+    def excluded(self, space: MetricSpace) -> float:
+        """Return the largest probability of outputs that another input never gives."""
+
+    @abstractmethod
+    def excluding(self, space: MetricSpace) -> tuple[int, int]:
+        """Return the input with these outputs, and the other one."""
+
+    def loss_of_one_support(self, space: MetricSpace) -> float:
+        """Return the LDP epsilon where all inputs have the same outputs."""
+        return 0.0
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Infinite loss wherever an input excludes outputs of another one."""
+        mass = self.excluded(space)
+        loss = math.inf if mass else self.loss_of_one_support(space)
+        return self.promise(loss, delta=mass, infinite_loss_mass=mass)
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Return the closed form, whose delta is a lower bound of that of the claim."""
+        if not (mass := self.excluded(space)):
+            return None
+        return Certificate(
+            method="supports differ, closed form",
+            epsilon_ldp=math.inf,
+            delta=mass,
+            infinite_loss_mass=mass,
+            pair=self.excluding(space),
+        )
 
 
 # Weights that fall with the distance: what they guarantee, and their certificate.

@@ -12,9 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_classes import Classes, in_tiers
-from dpsan.mechanisms.tables.directions import directions, favoured, ranking
-from dpsan.space.arrays import Ids
+from dpsan.embeddings.base import Classes, in_tiers
+from dpsan.space.arrays import Ids, directions, favoured, ranking
 from dpsan.space.metric_space import MetricSpace
 
 Rows = NDArray[np.int32]

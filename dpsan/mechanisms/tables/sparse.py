@@ -22,8 +22,7 @@ from dpsan.mechanisms.samplers.base import Table
 from dpsan.mechanisms.tables.near_sets import Base, Group, NearSets, near_set, with_floor
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids
-from dpsan.space.metric_space import MetricSpace
+from dpsan.space.metric_space import Floats, Ids, MetricSpace
 
 _BITS: Final = 62
 """Row totals stay below 2^62."""

@@ -1,6 +1,6 @@
-"""Text: word2vec's, which is also fastText's ``.vec``, and GloVe's, which lacks the header.
+"""Readers of embedding files: text, word2vec's binary form, and numpy's ``.npz``.
 
-::
+Text is word2vec's, which is also fastText's ``.vec``, or GloVe's, which lacks the header::
 
     file    = [n *SP* d *LF*] row+
     row     = word *SP* number (*SP* number){d-1} [white space] *LF*
@@ -24,13 +24,13 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from dpsan.embeddings.files import MAX_WORD, Lines, Rows, check_dimensions
+from dpsan.embeddings.files import MAX_WORD, Lines, Rows, check_dimensions, refuse
 from dpsan.errors import EmbeddingError
 
 _HEADER: Final = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]+([0-9]{1,18})[ \t]*\r?\n?")
@@ -49,35 +49,25 @@ def header(line: bytes) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def declared_sizes(line: bytes, path: Path) -> tuple[int, int]:
-    """Return the n and d of a word2vec file's first line.  Raises EmbeddingError."""
-    sizes = header(line)
-    if sizes is None:
-        raise EmbeddingError(path, "not a header 'N D'", line=1)
-    check_dimensions(path, sizes[1], line=1)
-    if sizes[0] < 1:
+def _declared_sizes(line: bytes, path: Path) -> tuple[int, int]:
+    """Return the n and d of a header.  Raises EmbeddingError."""
+    n, d = header(line) or (0, 0)
+    check_dimensions(path, d, line=1)
+    if n < 1:
         raise EmbeddingError(path, "the header says 0 rows", line=1)
-    return sizes
+    return n, d
 
 
-def read_word2vec(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
-    """Read the first ``limit`` usable rows.
-
-    Raises:
-        EmbeddingError: the file is malformed.
-    """
-    lines = Lines(stream, path)
-    n, d = declared_sizes(lines.read(), path)
-    return _read_rows(lines, Rows(path, d, limit), d, n)
-
-
-def read_glove(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
+def read_text(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
     """Read the first ``limit`` usable rows.
 
     Raises:
         EmbeddingError: the file is malformed, or not an embedding file at all.
     """
     lines = Lines(stream, path)
+    if header(b"".join(lines.look(1))):
+        n, d = _declared_sizes(lines.read(), path)
+        return _read_rows(lines, Rows(path, d, limit), d, n)
     votes = Counter(_numbers_in(line) for line in lines.look(_FIRST) if line.strip())
     d = votes.most_common(1)[0][0] if votes else 0  # among equals the earliest
     if d < 2:  # one number may end each line of any list
@@ -165,14 +155,8 @@ def plain_numbers(joined: bytes) -> NDArray[np.float64] | None:
 
 
 def _parse_one(line: bytes, lines: Lines, number: int, d: int) -> tuple[bytes, list[float]]:
-    count = _numbers_in(line)
-    if count != d:
-        fields = line.split()
-        if len(fields) == d + 1 and count < d - 1:
-            message = f"field {len(fields) - count} is not a number"
-        else:
-            message = f"{count} numbers, expected {d}"
-        raise EmbeddingError(lines.path, message, line=number)
+    if (count := _numbers_in(line)) != d:
+        raise EmbeddingError(lines.path, f"{count} numbers, expected {d}", line=number)
     parts = line.rstrip().rsplit(None, d)
     word = parts.pop(0) if len(parts) > d else b""
     return word, [float(part) for part in parts]
@@ -198,7 +182,7 @@ def read_binary(stream: io.BufferedReader, path: Path, limit: int | None) -> Row
     Raises:
         EmbeddingError: the file is malformed; names the row, from 1.
     """
-    n, d = declared_sizes(stream.readline(64), path)
+    n, d = _declared_sizes(stream.readline(64), path)
     rows = Rows(path, d, limit)
     rows_read = 0
     data = b""
@@ -239,3 +223,67 @@ def _cut(data: bytes, d: int, most: int) -> tuple[list[bytes], bytes, bytes]:
         vectors.append(data[space + 1 : end])
         at = end
     return words, b"".join(vectors), data[at:]
+
+
+# numpy's ``.npz``.
+#
+# ::
+#
+#     NAME.npz = zip of vectors.npy (n, d) and words.npy (n,), type <U or |S, and, if known,
+#                counts.npy (n,), whole numbers: occurrences in public text, and spellings.npy (n,),
+#                like words.npy: each word as it is usually written, the same but for capital
+#                letters (what ``dpsan train`` writes has both)
+#
+# Object arrays are pickles, which numpy refuses.
+
+_MOST: Final = 10**15
+_EXPECTED: Final = {
+    "vectors": ("fiu", 2, "real numbers of shape (n, d)"),
+    "words": ("US", 1, "text of shape (n,)"),
+    "counts": ("iu", 1, "whole numbers of shape (n,)"),
+    "spellings": ("US", 1, "text of shape (n,)"),
+}
+"""Kinds of values of each array, and the number of its dimensions."""
+
+
+def read_npz(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
+    """Read the first ``limit`` usable rows of a seekable stream.
+
+    Raises:
+        EmbeddingError: the file is malformed, or holds a pickle.
+    """
+    try:
+        with np.load(stream, allow_pickle=False) as archive:
+            pickled = any(name.endswith(".pkl") for name in archive)  # PyTorch's
+            arrays = {name: archive[name] for name in _EXPECTED if name in archive and not pickled}
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - zip files and headers of anybody's
+        if "allow_pickle" in str(error):
+            raise refuse(path) from None
+        raise EmbeddingError(path, "damaged zip file, or one of other data") from None
+    if pickled:
+        raise refuse(path)
+    for name in ("vectors", "words"):
+        if name not in arrays:
+            raise EmbeddingError(path, f"no array '{name}'")
+    n = len(arrays["vectors"]) if arrays["vectors"].ndim else 0
+    columns: dict[str, list[Any]] = {}
+    for name, array in arrays.items():
+        kinds, dimensions, wanted = _EXPECTED[name]
+        if array.dtype.kind not in kinds or array.ndim != dimensions:
+            raise EmbeddingError(path, f"{name}.npy: expected {wanted}")
+        if len(array) != n:
+            raise EmbeddingError(path, f"{len(array)} {name}, but {n} vectors")
+        if name == "counts" and not ((array >= 0) & (array < _MOST)).all():
+            raise EmbeddingError(path, "counts.npy: expected counts from 0 to below 10^15")
+        if name != "vectors":
+            try:
+                columns[name] = array.tolist()
+            except ValueError:
+                raise EmbeddingError(path, f"{name}.npy: not valid Unicode") from None
+    vectors = arrays["vectors"]
+    check_dimensions(path, vectors.shape[1])
+    rows = Rows(path, vectors.shape[1], limit)
+    rows.add(columns.pop("words"), vectors, **columns)
+    return rows
