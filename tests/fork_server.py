@@ -114,7 +114,7 @@ def _serve(path: str, told: int) -> None:
             with contextlib.suppress(ImportError):  # of an extra
                 import_module(each.name)
     share_vocabulary()
-    for given in ({"only": "sensitive"}, {"epsilon": 8.0}):  # each reads files once
+    for given in ({"only": "sensitive"}, {"only": "people"}, {"epsilon": 8.0}):  # read files once
         assert Sanitizer(**given).rewrite("Maria")
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
         for command in app.COMMANDS:  # what the parser makes when it is first used
