@@ -157,7 +157,8 @@ def dpsan(
     It is a Python of its own on a cluster, with variables that Python reads when it starts, and
     with other arguments of ``subprocess.run``; so is each worker.  ``longest``: bytes of the
     largest record that it reads; default the program's own.  ``closed``: standard streams that it
-    begins without.  ``status``: the exit status that it must have.
+    begins without.  ``change``: Python that runs before it.  ``status``: the exit status that it
+    must have.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -168,6 +169,7 @@ def dpsan(
         cwd: Path | None = None,
         longest: int | None = None,
         closed: Sequence[int] = (),
+        change: str = "",
         status: int | None = None,
         **more: object,
     ) -> subprocess.CompletedProcess[bytes]:
@@ -175,7 +177,8 @@ def dpsan(
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
         if not (own or more or "--engine" in arguments):
             folder = cwd or Path.cwd()
-            done = fork_server.run(arguments, stdin, folder, environment, None, longest, closed)
+            given = (longest, closed, change)
+            done = fork_server.run(arguments, stdin, folder, environment, None, *given)
         else:
             program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
             done = subprocess.run(

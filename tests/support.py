@@ -37,6 +37,7 @@ from dpsan.run.run import Run
 from dpsan.sanitize import replacing, rewriting
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.space import cached_index
 from dpsan.text import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,17 +54,48 @@ def share_vocabulary() -> None:
     read = (loading, "load_bundled"), (rewriting, "bundled_capitals"), (replacing, "Lexicon")
     for home, name in read:
         setattr(home, name, cache(getattr(home, name)))
+    for home, name in (rewriting, "NaturalCase"), (cached_index, "FlatIndex"):
+        setattr(home, name, _once_for_bundled(getattr(home, name)))
     compiled = cache(lambda text, labels, lists: Rules(text, labels, dict(lists)))
+    draw = Rules.draw_classes
+    drawn: dict[Any, dict[str, Any]] = {}
 
     def rules(text: str, labels: Sequence[str], lists: Mapping[str, str]) -> Rules:
-        """Return compiled rules with parts of their own where a request chooses classes."""
-        own = copy(compiled(text, tuple(labels), tuple(lists.items())))
+        """Return compiled rules, with groups of their own."""
+        asked = text, tuple(labels), tuple(lists.items())
+        own = copy(compiled(*asked))
         own.groups, own._codes = [*own.groups], {**own._codes}
-        read_drawn = [name for name, term in own.terms.items() if "group" in term.tables]
-        own.terms = own.terms | {name: deepcopy(own.terms[name]) for name in read_drawn}
+        vars(own)["asked"] = asked
         return own
 
+    def draw_classes(self: Rules, names: Iterable[str]) -> None:
+        """Choose classes once for rules and names; terms that it changes are copies."""
+        names = tuple(names)
+        key = vars(self).pop("asked"), names
+        if key not in drawn:
+            read_drawn = [name for name, term in self.terms.items() if "group" in term.tables]
+            self.terms = self.terms | {name: deepcopy(self.terms[name]) for name in read_drawn}
+            draw(self, names)
+            changed = {"terms", "kept", *(name for name in vars(self) if "pattern" in name)}
+            drawn[key] = {name: vars(self)[name] for name in changed}
+        vars(self).update(drawn[key])
+
     setattr(replacing, "Rules", rules)  # noqa: B010
+    setattr(Rules, "draw_classes", draw_classes)  # noqa: B010
+
+
+def _once_for_bundled(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Make it once for the rows or vectors of the bundled vocabulary, which are never others."""
+    made: dict[int, tuple[Any, Any]] = {}
+
+    def call(first: Any, *more: Any, **options: Any) -> Any:
+        if len(first) < 30_000:
+            return make(first, *more, **options)
+        if id(first) not in made:
+            made[id(first)] = first, make(first, *more, **options)
+        return made[id(first)][1]
+
+    return call
 
 
 def hear_signals() -> None:

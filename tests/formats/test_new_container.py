@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
-from support import ROOT, cases, launched
+from support import ROOT, cases
 
 from dpsan.errors import InputError
 from dpsan.files.packages import installed
@@ -257,17 +257,22 @@ def test_any_bytes(data, fragments):
             assert outcome.totals.invalid == 0
 
 
+CLEAR = "from dpsan.files.packages import installed; installed.cache_clear()\n"
+
+
 @pytest.fixture
-def launch(folder, cache, site):
+def launch(dpsan, folder, site):
     """Run commands of a dpsan beside which the package is installed."""
     text = f"{p('Here there')}{p('there')}"
     (folder / "a.odt").write_bytes(odt(text))
     (folder / "b.odt").write_bytes(odt(text, members={"Pictures/1.png": "x"}))
     (folder / "a.csv").write_text("text\nhere\n")
 
-    def call(*commands, more=()):
-        change = f"sys.path[:0] = {[*map(str, more), str(site), str(FOLDER)]!r}"
-        return launched(folder, change, *commands, DPSAN_CACHE_DIR=str(cache), COLUMNS="100")
+    def call(*commands, more=(), change=""):
+        path = [*map(str, more), str(site), str(FOLDER)]
+        change = f"{CLEAR}import sys; sys.path[:0] = {path!r}\n{change}"
+        done = [dpsan(*words, cwd=folder, change=change) for words in commands]
+        return [(each.returncode, each.stdout.decode(), each.stderr.decode()) for each in done]
 
     return call
 
@@ -367,7 +372,7 @@ importlib.metadata.entry_points = lambda group: print("looked", file=sys.stderr)
 """
 
 
-def test_packages_are_looked_for_where_no_suffix_is_dpsans(folder, cache):
+def test_packages_are_looked_for_where_no_suffix_is_dpsans(launch, folder):
     """It takes as long as a start of Python, and no everyday command pays for it."""
     for name in ("a.txt", "a.csv", "a.jsonl", "a.log.gz", "plain", "a.odt", "a.unknown"):
         (folder / name).write_text('{"text": "here"}\n' if "json" in name else "text\nhere\n")
@@ -377,7 +382,7 @@ def test_packages_are_looked_for_where_no_suffix_is_dpsans(folder, cache):
     own += [[*base, "-k", "text", "a.csv", "-o", "b.csv"], ["rewrite", "--help"]]
     own += [[*base, "-f", "jsonl", "-k", "text", "a.jsonl"]]
     others = [[*base, name] for name in ("a.odt", "a.unknown")]
-    done = launched(folder, LOOKED, *own, *others, DPSAN_CACHE_DIR=str(cache))
+    done = launch(*own, *others, change=LOOKED)
     told = ["looked" in told for _, _, told in done]
     assert told == [False] * len(own) + [True] * len(others)
     assert [status for status, _, _ in done] == [0] * len(own) + [1, 0]
