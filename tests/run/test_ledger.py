@@ -216,7 +216,7 @@ def test_two_processes_pay_for_each_record_once_where_there_is_enough_for_one(tm
     (tmp_path / "in.txt").write_text("".join(f"word1 word{at}\n" for at in range(2, 42)))
     tmp_path.chmod(0o700)
     more = ["-E", "words.txt", "--ledger", "l", "--budget", "4", "--line-buffered", "in.txt"]
-    command = ("rewrite", "-q", "-e2", "-mkrr", *more)
+    command = ("rewrite", "-q", "-e2", "-m", "krr", *more)
     how = {"cwd": tmp_path, "env": {**os.environ, "DPSAN_CACHE_DIR": str(cache)}}
     with started(*command, **how) as one, started(*command, **how) as other:
         done = [each.communicate(timeout=300) for each in (one, other)]
