@@ -41,6 +41,10 @@ _HOMES: "Final" = {
 }
 
 
+def __dir__() -> "list[str]":
+    return __all__
+
+
 def __getattr__(name: str) -> "Any":
     # Lazy: `dpsan --help` must not pay for numpy.
     if name not in _HOMES:

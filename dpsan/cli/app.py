@@ -150,9 +150,9 @@ def run() -> int:
         command = getattr(context, "info_name", "")
         if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
             text = f"no such option: {name} ({hint})"
-        dashed = (word for word in sys.argv if name and word.startswith(name))
+        dashed = (word for word in sys.argv[1:] if name and word[:1] == "-")
         if file := next((word for word in dashed if Path(word).exists()), ""):
-            text += f" (the file: ./{file})"
+            text = f"no such option: {file} (the file: ./{file})"
         bare, _, near = text.partition(" (Possible options: ")
         ours = difflib.get_close_matches(name, near.rstrip(")").split(", "), 1, 0.8)
         text = f"{bare} (did you mean {ours[0]}?)" if near and ours else bare
@@ -170,6 +170,12 @@ def run() -> int:
             text = text.replace(word, name_or_count(word))
         param: Any = getattr(error, "param", None)
         such = DROPPED.get(f"{param and param.name} NUMBER", "")
+        pairs = zip(sys.argv, sys.argv[1:], strict=False)
+        files = [
+            word for name, word in pairs if such and name in param.opts and Path(word).is_file()
+        ]
+        if files:
+            such = f"no number stands before {files[0]}: is a shell variable unset?"
         text += f" ({such})" * (such != "" and text.endswith("not a number"))
         if param and getattr(context.get_parameter_source(param.name), "name", "") == "ENVIRONMENT":
             text = f"{param.envvar} is set: {text}"

@@ -213,7 +213,8 @@ class Request(RewriteOptions):
         """Refuse a name of the output that tells of another format, unless an input has it too."""
         named = self.output and suggested_format(str(self.output))
         told = {suggested_format(str(path)) for path in self.inputs}
-        if named not in {None, "text", *told, *(kind.name for kind in self.kinds)}:
+        text = "text" * self.kinds[0].joinable  # lines and tables are text, too
+        if named not in {None, text, *told, *(kind.name for kind in self.kinds)}:
             what = f"{self.output}: the output is {self.kinds[0].name}, its name says {named}"
             raise UsageError(what, "name it otherwise; -f tells the format of the input")
 

@@ -128,6 +128,14 @@ class Rows:
         return Row(self._first, self._cells, raw[end:] + ending, owes)
 
 
+def _is_data(fields: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether a cell of the first row is no name of a column, where fields have none."""
+    from dpsan.only.keys import holds_person  # numpy comes with it
+
+    numbered = all(field.isdecimal() for field in fields)
+    return any(_DATA.fullmatch(name) or (numbered and holds_person(name)) for name in names)
+
+
 def value(cell: bytes) -> bytes:
     """Return what a cell says, without its quotes."""
     return cell[1:-1].replace(b'""', b'"') if cell[:1] == b'"' else cell
@@ -231,8 +239,8 @@ class _Table:
         cells = first.cells if options.header else []
         names = _texts(source, first, options) if options.header else []
         by_name = any(field in names for field in options.fields)
-        if options.fields and not by_name and any(map(_DATA.fullmatch, names)):
-            what = "row 1 has a number or an address, and would pass as the header"
+        if options.fields and not by_name and _is_data(options.fields, names):
+            what = "row 1 has a number, a name or an address, and would pass as the header"
             hint = "--no-header if it is data, else -k NAME"
             raise InputError(source.name, what, hint, line=first.line)
         shown = by_name or usual(names)

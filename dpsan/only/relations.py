@@ -218,10 +218,10 @@ def clinical(state: State) -> Flags:
 
 
 def small_letters(state: State) -> Flags:
-    """Units of three words or more without capitals (one in fifty may have one)."""
+    """Units of two words or more without capitals (one in fifty may have one)."""
     caps, words = state.view.caps, state.unit.counts(state.word)
     capitals = state.unit.counts((caps != LOWER) & (caps != NONE))
-    return state.unit.tokens((50 * capitals <= words) & (words >= 3))
+    return state.unit.tokens((50 * capitals <= words) & (words >= 2))
 
 
 def foreign(state: State) -> Flags:

@@ -134,9 +134,8 @@ def solve(
 
     Args:
         value: rises with epsilon.  Raises UsageError outside its domain.
-        wanted: > 0.
+        wanted, tolerance: > 0, and relative.
         hint: what else decides, where the value is out of reach.
-        tolerance: relative.
         step: in ln epsilon, before there is a bracket.  None: the value is about proportional to
             epsilon; steps double where it is not.
 
@@ -386,8 +385,7 @@ def _for_share(
 ) -> tuple[float, Estimate, bool]:
     """Return epsilon, its share, and whether the share is exact."""
     outputs = Outputs(space, draft.anywhere(space)[0])
-    # Shares rise from there.
-    start, step, most = per_nat(draft, space), math.log(3), TOLERANCE
+    start, step, most = per_nat(draft, space), math.log(3), TOLERANCE  # shares rise from there
     more: Any = {"what": f"{Target.UNCHANGED} {wanted:g}", "progress": trying}
     more["hint"] = "k decides, too: -p k=2" * ("k" in draft.kind.parameters())
     if not outputs.exact:

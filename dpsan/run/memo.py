@@ -30,7 +30,7 @@ from dpsan.sanitize.accountant import MemoTotals
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Sanitized, Texts, merged
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.spanned_tokens import Spans
+from dpsan.text.spanned_tokens import Spans, strings_of
 from dpsan.text.tokens import RULES
 
 
@@ -50,6 +50,9 @@ class Memo(MemoFile):
     """
 
     def __init__(self, directory: Path | str, sanitizer: Sanitizer) -> None:
+        if not hasattr(sanitizer, "seeded"):
+            what = 'sanitizer must be a Sanitizer, such as Sanitizer(only="people")'
+            raise TypeError(f"{what} (got {type(sanitizer).__name__})")
         refuse(sanitizer.seeded, "a memo excludes a seed: its contents must stay private")
         unit = sanitizer.spec.consistent
         of_record = sanitizer.spec.only and unit is Unit.RECORD
@@ -187,14 +190,17 @@ class Memo(MemoFile):
         """
         if isinstance(texts, str):
             return self.rewrite([texts], unit)[0]
-        return self._drawn_texts(list(texts), unit)
+        every = strings_of(texts)
+        lines = [line for line in every if line is not None]
+        if len(lines) < len(every):
+            raise TypeError("messages must be strings (got None)")
+        return self._drawn_texts(lines, unit)
 
     def _drawn_texts(
         self, lines: list[str], unit: str | None, spans: Sequence[Spans] | None = None
     ) -> list[str]:
         """Return the outputs of messages, of which ``spans`` say what is drawn besides."""
-        if not all(isinstance(line, str) for line in [*lines, unit or ""]):
-            raise TypeError("messages and units must be strings")
+        _check_unit(unit)
         refuse(unit == "", "a unit needs a name")
         passing = None if unit is None else self._units.passing
         if passing is None:
@@ -266,8 +272,14 @@ class Memo(MemoFile):
             return Originals(self.rows(unit))
 
     def forget(self, unit: str) -> bool:
+        _check_unit(unit)
         with self._one_thread:
             return super().forget(unit)
+
+
+def _check_unit(unit: str | None) -> None:
+    if not isinstance(unit or "", str):
+        raise TypeError(f"units must be strings (got {type(unit).__name__}: str(UNIT))")
 
 
 def _bytes(text: str) -> bytes:

@@ -349,7 +349,7 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
     ("fluent only", "only takes no fluent output: its words read"),
     (
         "only numbers=word epsilon",
-        "only takes no epsilon: which word of its group stood there is hidden completely",
+        "only and epsilon exclude each other: which word of its group stood there is hidden",
         Hint("leave one of them out; classes takes one", "leave one out; --class takes one"),
     ),
     (

@@ -183,11 +183,14 @@ class Statement:
             cost = f"; {most} for one of them at most" * (memo.epsilon > 0)
             units = f"{counted(memo.drawn, 'message')}; over its life {counted(memo.units, 'unit')}"
             return f"memo: {units}{cost}; which messages are of one unit is not protected"
+        cost = f", {most} for one of them at most" * (memo.epsilon > 0)
+        apart = "; a name is another one in each message (--unit-field NAME keeps it)"
+        apart *= self.settings.only is not None
         once = "once each" if memo.draws == memo.messages else f"{number(memo.draws)} times"
         return (
             f"memo: {counted(memo.drawn, 'message')} drawn now, {number(memo.remembered)} "
             f"remembered at no cost; over its life {counted(memo.messages, 'message')} drawn "
-            f"{once}, {most} for one of them at most; {accountant.SAME} is not protected"
+            f"{once}{cost}; {accountant.SAME} is not protected{apart}"
         )
 
     def _replaced(self) -> list[str]:

@@ -75,7 +75,7 @@ def test_files_of_a_policy_lie_beside_it(dpsan, tmp_path):
     ('epsilon = 8\nunknown = "msk"', ":2: unknown: --unknown must be one of sample, mask (got"),
     ('\nonly = "poeple"', ":2: only: no class and no file"),
     ('only = "people"\nconsistent = "no"', ":2: consistent: --consistent must be"),
-    ('only = "people"\nepsilon = 8', ":2: epsilon: only takes no epsilon"),
+    ('only = "people"\nepsilon = 8', ":2: epsilon: only and epsilon exclude each other"),
     ('only = "people"\nfield = ["text"]', ":2: field: text has no --field"),
     ('only = "people"\nfield = []', ":2: field must be"),
     ('epsilon = 8\n"keep" = "none.txt"', ":2: keep: none.txt: no such file"),

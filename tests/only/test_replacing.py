@@ -446,7 +446,7 @@ def test_numbers_by_value_stay_as_often_as_a_run_says():
 
 @cases(
     "options words",
-    ({"epsilon": 2.0}, "only takes no epsilon"),
+    ({"epsilon": 2.0}, "only and epsilon exclude each other"),
     ({"mechanism": "krr"}, "no mechanism"),
     ({"embeddings": "x.vec"}, "no vocabulary"),
     ({"unknown": "mask"}, "no policy for unknown words"),
