@@ -1,4 +1,4 @@
-"""Explain words: output distributions and nearest words.
+"""Explain words: their output distributions.
 
 Only the public vocabulary is looked at, and draws use public keys: nothing here is private or
 needs to be, and results are repeatable.
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.pages import Cell, Part, Prose, Section, Shown
+from dpsan.analysis.pages import Cell, Section, Shown
 from dpsan.errors import UsageError, printable
 from dpsan.mechanisms.description import finite
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
@@ -67,7 +67,6 @@ def read(sanitizer: Sanitizer, texts: Sequence[str]) -> list[Word]:
 
 DRAWS = 10_000
 """Draws for a word whose distribution is not known."""
-_NEIGHBOURS = 10
 _ALPHA: Final = 0.01 / 2
 """Error probability of one end of an interval; the two ends together are good for 99 %."""
 
@@ -106,7 +105,6 @@ def explain(
             "unknown": word.id == space.n,
             "public": word.id in sanitizer.public,
             **figures(word.id),
-            "neighbors": _neighbors(space, word.id, keys),
         }
 
     about = _about(sanitizer)
@@ -178,29 +176,14 @@ def figures_of(
     }
 
 
-def _neighbors(space: MetricSpace, row: int, keys: Sequence[str]) -> list[Explanation]:
-    """Return the nearest other words of a word, and their distances; nothing for ⊥."""
-    if row == space.n:
-        return []
-    ids, distances = space.search(space.points(np.array([row])), min(_NEIGHBOURS + 1, space.n))
-    pairs = zip(ids[0].tolist(), distances[0].tolist(), strict=True)
-    near = [{"word": keys[other], "distance": far} for other, far in pairs if other != row]
-    return near[:_NEIGHBOURS]
-
-
 # Tables of an explanation, for the terminal and a page.
 
 _ABOUT: Final = "What becomes of a word."
-_NEAR: Final = 5
 
 
 def shown(word: Explanation) -> Shown:
     """Return what is said of one word."""
-    nearest = word["neighbors"][:_NEAR]
-    near = ", ".join(f"{printable(other['word'])} {other['distance']:.2f}" for other in nearest)
-    neighbors = Prose("", near and f"nearest words: {near}")
-    parts: list[Part] = [neighbors, _figures(word), _outputs(word)]
-    return Shown(_ABOUT, parts, title=_title(word))
+    return Shown(_ABOUT, [_figures(word), _outputs(word)], title=_title(word))
 
 
 def _title(explained: Explanation) -> str:

@@ -18,10 +18,7 @@ from dpsan.errors import refuse
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
-    from dpsan.analysis.compare import Comparison
     from dpsan.analysis.evaluate.setting import Run
-    from dpsan.embeddings.base import Embeddings
-    from dpsan.sanitize.sanitizer import Sanitizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,8 +188,19 @@ class Estimate(Page, Container, Sanitizing, Audited):
 
         from dpsan.analysis.estimate import Estimate as Estimates
         from dpsan.analysis.estimate import answers, matrix_of, read_groups, shown
+        from dpsan.sanitize.sanitizer import Sanitizer
 
-        sanitizer = self._sanitizer()
+        if (run := self.audited_run()) is None:
+            missing = self.epsilon is None and self.only is None
+            refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
+            self.check_epsilon()
+            spec = self.spec().of_table()
+        else:
+            spec = run.of_table()
+            spec = replace(spec, embeddings=self.embeddings, vocab_size=self.vocab_size)
+        sanitizer = Sanitizer.from_spec(spec, self.store())
+        if run is not None:
+            run.check(sanitizer.embeddings.digest)
         matrix_of(lists, sanitizer.embeddings)  # errors come before the long work
         with self.progress.named() as progress:
             texts, labels = read_groups(self.sanitized, inputs, self.by)
@@ -213,20 +221,6 @@ class Estimate(Page, Container, Sanitizing, Audited):
         wrong = len(lists) < len(parts) or not all(name and words for name, _, words in parts)
         refuse(wrong, "--list must be NAME=WORD,WORD, each NAME once", "of a file: --list @FILE")
         return lists
-
-    def _sanitizer(self) -> Sanitizer:
-        """Return what has the settings of the run.  Raises UsageError, InputError."""
-        from dpsan.sanitize.sanitizer import Sanitizer
-
-        if (run := self.audited_run()) is None:
-            missing = self.epsilon is None and self.only is None
-            refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
-            self.check_epsilon()
-            return Sanitizer.from_spec(self.spec().of_table(), self.store())
-        spec = replace(run.of_table(), embeddings=self.embeddings, vocab_size=self.vocab_size)
-        sanitizer = Sanitizer.from_spec(spec, self.store())
-        run.check(sanitizer.embeddings.digest)
-        return sanitizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,7 +262,7 @@ class Compare(Page, Container, Vocabulary):
         self.check_rules()
         self.check_files()
 
-        from dpsan.analysis.compare import Request, as_csv, drafts, growing
+        from dpsan.analysis.compare import Request, as_csv, as_record, drafts, growing, shown
         from dpsan.analysis.evaluate.pairs import Inputs
 
         request = Request(
@@ -290,20 +284,14 @@ class Compare(Page, Container, Vocabulary):
                     printed = len(text)
         finally:  # also after a signal: a finished row took minutes
             if comparison is not None:
-                self._write(comparison, vocabulary)
+                if not self.as_csv:  # which is written row by row
+                    command = shlex.join(["dpsan", *sys.argv[1:]])
+                    source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
+                    words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
+                    about = {"dpsan": __version__, "command": command, "embeddings": words}
+                    self.show({**about, **as_record(comparison)}, [shown(comparison)])
+                    sys.stdout.flush()
                 done, wanted = len(comparison.rows), len(request.drafts) * len(request.epsilons)
                 if done < wanted:
                     say(f"{done} of {wanted} rows are finished")
         return 0 if comparison and comparison.measured else 1
-
-    def _write(self, comparison: Comparison, vocabulary: Embeddings) -> None:
-        """Write the rows so far, but for CSV, which is written row by row."""
-        from dpsan.analysis.compare import as_record, shown
-
-        command = shlex.join(["dpsan", *sys.argv[1:]])
-        if not self.as_csv:
-            source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
-            words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
-            about = {"dpsan": __version__, "command": command, "embeddings": words}
-            self.show({**about, **as_record(comparison)}, [shown(comparison)])
-            sys.stdout.flush()

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from dpsan.cli.command import flag, option
 from dpsan.cli.options import JsonAndFile, Sanitizing
 from dpsan.cli.output import PRIVACY, say
 from dpsan.files.same_files import Use
-
-if TYPE_CHECKING:
-    from dpsan.embeddings.cache.store import Store
-    from dpsan.run.workers import Pool
-    from dpsan.sanitize.sanitizer import Sanitizer
 
 _STATUS = {"kept": 0, "violated": 1, "inconclusive": 3}
 
@@ -67,6 +62,7 @@ class Verify(JsonAndFile, Sanitizing):
         from dpsan.analysis.pages import by_name
         from dpsan.analysis.verify import certificate_file, shown
         from dpsan.analysis.verify.verdict import verify
+        from dpsan.run.workers import Pool
         from dpsan.sanitize.sanitizer import Sanitizer
 
         store = self.store()
@@ -77,7 +73,10 @@ class Verify(JsonAndFile, Sanitizing):
         path = self.certificate
         if path is not None:
             certificate_file.check_certificate(path, sanitizer, force=self.force)
-        with self._pool(sanitizer, store) as workers, self.progress.named() as report:
+        pool: Pool | nullcontext[None] = nullcontext()
+        if self.jobs > 1:
+            pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
+        with pool as workers, self.progress.named() as report:
             report(f"verifying {sanitizer.mechanism.name}")
             limits = {"words": self.words, "draws": self.draws}
             verification = verify(sanitizer, **limits, spans=self.spans, workers=workers)
@@ -87,14 +86,6 @@ class Verify(JsonAndFile, Sanitizing):
                 say(f"no certificate written: the guarantee is {verification.verdict}")
         self.show(by_name(verification), [shown(verification, sanitizer.mechanism.name)])
         return _STATUS[str(verification.verdict)]
-
-    def _pool(self, sanitizer: Sanitizer, store: Store) -> AbstractContextManager[Pool | None]:
-        """Return the worker processes, if there are any."""
-        from dpsan.run.workers import Pool
-
-        if self.jobs == 1:
-            return nullcontext()
-        return Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
 
     def _replaced(self) -> int:
         """Check a run with ``--only``, in which no mechanism draws."""

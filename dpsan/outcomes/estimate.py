@@ -110,10 +110,6 @@ class Channel:
             features=np.asfortranarray(np.vstack([features, np.zeros(features.shape[1])])),
         )
 
-    @cached_property
-    def _by_output(self) -> sparse.csr_matrix:
-        return self.cells.T.tocsr()
-
     def mixed(self, values: Any) -> Floats:
         """Return (M,) or (M, k) of (M + 1,) or (M + 1, k): the last one is spread over the base."""
         dense = values if isinstance(values, np.ndarray) else values.toarray()
@@ -121,7 +117,7 @@ class Channel:
 
     def forward(self, rates: Any) -> Floats:
         """Return the mean count of each output, (M,) or (M, k), of rates (n + 1,) or (n + 1, k)."""
-        return self.mixed(self._by_output @ rates)
+        return self.mixed(self.cells.T @ rates)
 
     def backward(self, scores: Floats) -> Floats:
         """Return the mean score of the output of each input, (n + 1,), of scores (M,)."""

@@ -51,14 +51,12 @@ def test_law_by_hand(near):
     values = [output["probability"] for output in red["outputs"]]
     assert values == pytest.approx([0.45, 0.45, 0.05, 0.05], abs=1e-6)
     assert [output["distance"] for output in red["outputs"]] == [0, 1, 10, 12]
-    near = [tuple(other.values()) for other in red["neighbors"]]
-    assert near == [("pink", 1.0), ("blue", 10.0), ("navy", 12.0)]
     assert red["epsilon_ldp"] == pytest.approx(LN_9)
 
 
 def test_unknown_words_are_one_input(near):
     for each in told(near, "zqvxkjq", "Maria", "⊥"):
-        assert (each["input"], each["neighbors"], each["unchanged"]) == (None, [], 0)
+        assert (each["input"], each["unchanged"]) == (None, 0)
         assert [o["distance"] for o in each["outputs"]] == [None] * 4
         assert [o["probability"] for o in each["outputs"]] == pytest.approx([0.25] * 4)
 
@@ -139,11 +137,11 @@ def test_rows_are_json(store):
 
 def test_what_is_said(near):
     red, unknown = map(shown, told(near, "red", "zqvxkjq"))
-    _, figures, outputs = red.parts
+    figures, outputs = red.parts
     assert figures.columns == ("figure", "knn-response (PROVED)")
     assert [row[0] for row in figures.rows][3:] == ["unchanged"]
     assert outputs.texts()[1] == ["pink", "1.00", "0.4500"]
-    assert unknown.parts[2].columns == ("output", "probability")
+    assert unknown.parts[1].columns == ("output", "probability")
     page = Page(html_page("dpsan explain", [red, unknown]))
     assert page.tags.count("table") == 4
 

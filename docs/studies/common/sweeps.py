@@ -15,8 +15,9 @@ from common.study import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.calibrate import Draft, Outputs, per_nat
-from dpsan.outcomes.distributions import Progress, has_distribution
+from dpsan.outcomes.calibrate import Draft, per_nat
+from dpsan.outcomes.distributions import Progress, draw, has_distribution, words_at
+from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
 _NATS: Final = tuple(float(each) for each in range(1, 17))
@@ -122,14 +123,16 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
     mechanism, _ = draft.anywhere(space)
     if mechanism.is_table() and mechanism.is_ldp():
         return _NATS
-    outputs = Outputs(space, mechanism)
-    ids = outputs.words(_FEW)
+    ids = words_at(space, (np.arange(_FEW) + 0.5) / _FEW)
+    key = randomness.seeded_key("dpsan calibrate search")
     start = per_nat(draft, space)  # outputs are nearly uniform there
     found: list[tuple[float, float]] = []
     for step in range(_DOUBLINGS):
         epsilon = start * 2**step
         try:
-            share = outputs.share(draft.at(epsilon), ids)
+            sampler = draft.at(epsilon).prepare(space)
+            shares = sampler.unchanged(ids)
+            share = float(np.mean(draw(sampler, ids, key) == ids if shares is None else shares))
         except UsageError:  # outside the mechanism's domain
             if found:
                 break

@@ -63,9 +63,9 @@ def labelled(asked: Asked) -> tuple[Corpus, Corpus]:
     )
 
     def read(name: str) -> Corpus:
-        path, inputs = Path(str(values[name])), Inputs("auto", options, limit)
+        path, inputs = Path(str(values[name])), Inputs("auto", options)
         try:
-            return read_corpus(path, inputs, str(values["label"]), vocabulary)
+            return read_corpus(path, inputs, str(values["label"]), vocabulary, limit)
         except InputError as error:
             # Hints are for rewrite, whose options a study lacks.
             hint = str(error.hint)

@@ -88,7 +88,9 @@ def public_words(vocabulary: Vocabulary, space: MetricSpace) -> Corpus:
     return Corpus(texts, vocabulary.fold, about, _EACH)
 
 
-def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Vocabulary) -> Corpus:
+def read_corpus(
+    path: Path, inputs: Inputs, labels: str | None, vocabulary: Vocabulary, most: int | None = None
+) -> Corpus:
     """Return the records of a file, their chosen fields joined by spaces.
 
     Args:
@@ -96,17 +98,18 @@ def read_corpus(path: Path, inputs: Inputs, labels: str | None, vocabulary: Voca
         inputs: how it is read.
         labels: field with the label of each record; None: no labels.
         vocabulary: splits the texts as a sanitizer does.
+        most: only so many records.
 
     Raises:
         InputError: the file cannot be read, or has no words.
         UsageError: fewer than two labels.
     """
-    texts = [" ".join(record.texts) for record in records(path, inputs)]
+    texts = [" ".join(record.texts) for record in islice(records(path, inputs), most)]
     tokenized = [vocabulary.inputs(text) for text in texts]
     ids = np.array([row for _, rows in tokenized for row in rows], dtype=np.int64)
     if not (ids < vocabulary.n).any():
         raise InputError(path, "no words of the vocabulary, so there is nothing to compare")
-    classes = [] if labels is None else read_labels(path, labels, inputs)
+    classes = [] if labels is None else read_labels(path, labels, inputs)[:most]
     if labels is not None:
         if len(classes) != len(texts):
             raise InputError(path, f"{len(classes)} labels for {len(texts)} records")
