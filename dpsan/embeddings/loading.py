@@ -138,18 +138,13 @@ def file_digest(path: Path | str | None, *, vocab_size: int | None = None) -> st
     """
     if path is None:
         return bundled_digest(vocab_size=vocab_size)
-    path = Path(path)
-    with _opened(path) as (_, reader):
-        return digest_of(_files(path, reader), vocab_size)
+    return digest_of(_files(Path(path)), vocab_size)
 
 
 def files_of(path: Path | None) -> list[Path]:
     """Return all files that ``load`` would read; one that cannot be read stands alone."""
     try:
-        if path is None:
-            return sorted(directory().iterdir())
-        with _opened(path) as (_, reader):
-            return _files(path, reader)
+        return sorted(directory().iterdir()) if path is None else _files(path)
     except (EmbeddingError, OSError):
         return [path] if path else []
 
@@ -177,9 +172,10 @@ def _opened(
         raise EmbeddingError(path, os_reason(error).lower()) from None
 
 
-def _files(path: Path, reader: Reader | None) -> list[Path]:
+def _files(path: Path) -> list[Path]:
     """Return the file and those that belong to it."""
-    return [path] if reader else parts(path)
+    with _opened(path) as (_, reader):
+        return [path] if reader else parts(path)
 
 
 def _state(path: Path) -> tuple[int, int, int]:

@@ -23,14 +23,6 @@ _MOST_DIMENSIONS: Final = 1 << 60
 _CELLS: Final = 20_000
 
 
-def radial_std(d: int, epsilon: float) -> float:
-    """Standard deviation per coordinate of noise with density ~ exp(-epsilon·|z|) in d dimensions.
-
-    E|z|² = d(d + 1)/epsilon² for the Gamma(d, 1/epsilon) radius, shared equally by d coordinates.
-    """
-    return math.sqrt(d + 1) / epsilon
-
-
 # -- Gaussian ------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.privacy.noise_formulas import radial_std, truncated_laplace_std
+from dpsan.privacy.noise_formulas import truncated_laplace_std
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats
 
@@ -114,8 +114,11 @@ class SphericalLaplace(NoiseDistribution):
         return np.asarray((padded @ self.root).reshape(-1, d)[: len(noise)], dtype=np.float64)
 
     def std(self, d: int) -> float:
-        """Root mean square over the coordinates, where S·S has trace d."""
-        return radial_std(d, self.epsilon)
+        """Root mean square over the coordinates, where S·S has trace d.
+
+        E|z|² = d(d + 1)/epsilon² for the Gamma(d, 1/epsilon) radius, shared by d coordinates.
+        """
+        return math.sqrt(d + 1) / self.epsilon
 
     def whitened(self, noise: Floats) -> Floats:
         if self.root is None:

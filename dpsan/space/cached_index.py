@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
 from dpsan.errors import EmbeddingError
 from dpsan.space.arrays import Floats32, largest_norm
-from dpsan.space.exact_search import FlatIndex
 from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
 
 INDEX_KIND = "index"
@@ -71,7 +71,8 @@ def space_of(embeddings: Embeddings, store: Store) -> MetricSpace:
         content.update(np.ascontiguousarray(embeddings.counts, dtype="<i8").data)
     if embeddings.classes is not None:
         content.update(b" classes " + embeddings.classes.astype("i1").tobytes())
-    return MetricSpace(embeddings, store, f"memory-{content.hexdigest()}")
+    copied = replace(embeddings, vectors=embeddings.vectors.copy())
+    return MetricSpace(copied, store, f"memory-{content.hexdigest()}")
 
 
 class _Stored(Embeddings):
@@ -116,9 +117,8 @@ def open_space(
     """
     if path is None:
         embeddings = load(None, vocab_size=vocab_size)
-        about, whole = (embeddings, store, embeddings.digest), vocab_size is None
-        index = partial(FlatIndex, embeddings.vectors)
-        return embeddings, MetricSpace(*about, bundled=whole, index=index)
+        about = embeddings, store, embeddings.digest
+        return embeddings, MetricSpace(*about, bundled=vocab_size is None)
     digest = file_digest(path, vocab_size=vocab_size)
 
     @cache
@@ -152,13 +152,8 @@ def open_space(
     if not entry.meta.get("source_suffices", True):  # what is damaged later cannot be built again
         vectors()
     norm = float(arrays["largest_norm"][0])
-    return embeddings, MetricSpace(
-        embeddings,
-        store,
-        digest,
-        index=lambda: FlatIndex(embeddings.vectors, norm),
-        centroid=arrays["centroid"],
-    )
+    space = MetricSpace(embeddings, store, digest, centroid=arrays["centroid"], norm=norm)
+    return embeddings, space
 
 
 def describe(

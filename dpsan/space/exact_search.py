@@ -38,10 +38,6 @@ _WORTH: Final = 1e10
 """Work (2·m·n·d) after which the kernel for integers is loaded: it takes as long as that."""
 _POINTS_WORTH: Final = 250
 """Points, besides, after which the vectors are rounded: it takes as long as their search."""
-_FEW_NEAREST: Final = 8
-"""Nearest rows that integers find faster than FAISS among any vectors."""
-_LARGE: Final = 1e7
-"""Numbers of all vectors above which they are faster for more: what is left takes less then."""
 _SCORED: Final = 8192
 """Candidates re-scored at a time where their number differs from point to point."""
 
@@ -71,7 +67,7 @@ class FlatIndex:
         self._half_squares: Floats32 | None = None
         self._searched = 0
         self._small: SmallIntegers | None = None
-        self._most_nearest = MOST_NEAREST if self.n * self.d > _LARGE else _FEW_NEAREST
+        self._most_nearest = MOST_NEAREST
 
     def __reduce__(self) -> tuple[object, ...]:
         return FlatIndex, (self.vectors, self._largest_norm)

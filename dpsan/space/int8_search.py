@@ -36,8 +36,9 @@ _MOST: Final = 512
 """Rows that may be left for a point; beyond that the float32 search is as good."""
 _MANY: Final = 16
 """Groups found for a point, on average, before their rows are compared with each other."""
-MOST_NEAREST: Final = 16
-"""Nearest rows that can be requested."""
+MOST_NEAREST: Final = 8
+"""Nearest rows that integers find faster than FAISS among any vectors; fewer than the groups of a
+tile."""
 _SIZE: Final = (1e-9, 1e9)
 """Norms of vectors and points for which nothing here vanishes or overflows."""
 _DIMENSIONS: Final = 1 << 15
@@ -126,7 +127,7 @@ class SmallIntegers:
 
         Args:
             points: shape (m, d).
-            k: 1 ... 16.
+            k: 1 ... 8.
         """
         moved = _turned(points - self._centre)
         largest = np.abs(moved).max(axis=1)
@@ -163,7 +164,7 @@ class SmallIntegers:
             groups = product(self._tiles[tile]).reshape(-1, _GROUP, m)
             highest = groups.max(axis=1)
             if tile < _FIRST:
-                least = np.maximum(least, self._reached(tile, groups, highest, block, k))
+                least = np.maximum(least, self._reached(tile, highest, block, k))
             # What a product of each group is at least, where it is as good as the k-th best.
             factors[0] = (least - rest) / steps
             limits = parts @ factors
@@ -177,23 +178,11 @@ class SmallIntegers:
                 due, waiting = 2 * tile + 2, 0
         return rows.points, rows.indices, least < _NEVER
 
-    def _reached(
-        self,
-        tile: int,
-        groups: NDArray[np.int32],
-        highest: NDArray[np.int32],
-        block: _Points,
-        k: int,
-    ) -> Floats:
+    def _reached(self, tile: int, highest: NDArray[np.int32], block: _Points, k: int) -> Floats:
         """Return the k-th highest score that rows of a tile have at least."""
-        steps, rows = self._steps[tile], (self._lost[tile], self._norms[tile], self._halves[tile])
-        if k > len(highest):  # by rows
-            lost, norms, halves = (column.reshape(-1, 1) for column in rows)
-            scores = groups.reshape(-1, groups.shape[2]) * np.repeat(steps, _GROUP)[:, None]
-        else:  # the groups' highest are of different rows
-            lost, norms, halves = (column.max(axis=1, keepdims=True) for column in rows)
-            scores = highest * steps[:, None]
-        scores *= block.steps
+        rows = self._lost[tile], self._norms[tile], self._halves[tile]
+        lost, norms, halves = (column.max(axis=1, keepdims=True) for column in rows)
+        scores = highest * self._steps[tile][:, None] * block.steps  # of different rows
         scores -= lost * block.norms + norms * block.lost + block.rest + halves
         return np.asarray(np.partition(scores, -k, axis=0)[-k], dtype=np.float64)
 

@@ -8,7 +8,6 @@ its point is the public centroid.  Outputs are row numbers only.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -39,13 +38,12 @@ class MetricSpace:
     """n words in d dimensions with the Euclidean distance.
 
     Args:
-        embeddings: words and vectors.
+        embeddings: words and vectors, which become read-only.
         store: where derived tables are cached.
         digest: names the vocabulary in their keys.
         bundled: whether it is the whole default vocabulary, which brings some tables.
-        index: makes the index when it is first needed, of vectors that do not change any more;
-            None: of a copy of the vectors.
         centroid: what :func:`centroid_of` gives for the vectors, if it is known.
+        norm: what :func:`largest_norm` gives for them, if it is known.
     """
 
     def __init__(
@@ -55,10 +53,10 @@ class MetricSpace:
         digest: str = "",
         *,
         bundled: bool = False,
-        index: Callable[[], FlatIndex] | None = None,
         centroid: Floats | None = None,
+        norm: float | None = None,
     ) -> None:
-        self._make_index = index or partial(FlatIndex, embeddings.vectors.copy())
+        self._norm = norm
         self._index: FlatIndex | None = None
         self.n, self.d = embeddings.n, embeddings.d
         self.counts = embeddings.counts
@@ -79,7 +77,8 @@ class MetricSpace:
         """The vectors and their search."""
         # Not a cached_property: in Python 3.11 that holds a lock while others read, and fork.
         if self._index is None:
-            self._index = self._make_index()
+            assert self._embeddings is not None  # noqa: S101 - made before it was pickled
+            self._index = FlatIndex(self._embeddings.vectors, self._norm)
         return self._index
 
     @property
@@ -300,7 +299,7 @@ class MetricSpace:
         return self.table("diameter", build)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**vars(self), "_index": self.index, "_make_index": None, "_embeddings": None}
+        state = {**vars(self), "_index": self.index, "_embeddings": None}
         letters = {name: made for name, made in self._made.items() if name == "letters"}
         kept = {"_memory": {}, "_made": letters, "_store": None, "_bundled": False}
         return state | kept | {"watch": unseen}

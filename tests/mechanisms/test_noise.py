@@ -30,10 +30,10 @@ from dpsan.privacy.noise_formulas import (
     gaussian_delta,
     gaussian_mu,
     largest_escape,
-    radial_std,
     sound_truncation,
     truncated_laplace_std,
 )
+from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.metric_space import MetricSpace
 
 LINE = [0.1, 0.4, -0.7, 1.9, 1.5]
@@ -236,7 +236,7 @@ def test_reference_noise(d, truncated, spherical, epsilon):
     found = truncated_laplace_std(*sound_truncation(epsilon, 1e-6, d, 1.0))
     assert found * epsilon == pytest.approx(truncated, rel=2e-3)
     # laplace at LDP epsilon: epsilon/2 per unit of distance.
-    assert radial_std(d, epsilon / 2) * epsilon == pytest.approx(spherical, rel=1e-3)
+    assert SphericalLaplace(epsilon / 2).std(d) * epsilon == pytest.approx(spherical, rel=1e-3)
     paper = truncated_laplace_std(*TrLaplacePaper(epsilon).truncation(300, 1.0))
     assert paper == pytest.approx({1.0: 2.42, 10.0: 4.18}[epsilon], abs=0.005)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.embeddings import word_classes
+from dpsan.embeddings import base as word_classes
 from dpsan.embeddings.base import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal.public_base import softened, solved_base
