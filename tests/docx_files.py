@@ -46,3 +46,10 @@ def document(body="", extra=(), rows=(), **more):
 
 def paragraph(*runs):
     return "<w:p>" + "".join(f"<w:r><w:t>{run}</w:t></w:r>" for run in runs) + "</w:p>"
+
+
+def parts_of(data):
+    """The parts of a document, by their names."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name).decode() for name in archive.namelist()}

@@ -55,7 +55,7 @@ def share_vocabulary() -> None:
     for home, name in read:
         setattr(home, name, cache(getattr(home, name)))
     for home, name in (rewriting, "NaturalCase"), (cached_index, "FlatIndex"):
-        setattr(home, name, _once_for_bundled(getattr(home, name)))
+        setattr(home, name, _once_for_bundled(getattr(home, name)))  # neither changes
     compiled = cache(lambda text, labels, lists: Rules(text, labels, dict(lists)))
     draw = Rules.draw_classes
     drawn: dict[Any, dict[str, Any]] = {}

@@ -273,6 +273,7 @@ def examples() -> list[str]:
 
 
 SLOW = ["dpsan verify -e 8", "dpsan calibrate --unchanged 0.3 -m laplace"]
+SLOW += ["dpsan verify -m krr -e 8 --words 10 --draws 20000"]
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import traces
-from support import ROOT, cases
+from support import ROOT, cases, marked
 
 PAGE = (ROOT / "docs" / "walkthroughs.md").read_text()
 WRITTEN = {
@@ -41,7 +41,12 @@ def transcript(shell, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("heading", re.findall(r"^## (.*)$", PAGE, re.M))
+HEADINGS = re.findall(r"^## (.*)$", PAGE, re.M)
+# A preview, a report, a certificate and an evaluation, each of which has tests of its own.
+OFFICER = [heading for heading in HEADINGS if "officer" in heading]
+
+
+@pytest.mark.parametrize("heading", marked("slow", HEADINGS, *OFFICER))
 def test_a_transcript_runs(heading, transcript, tmp_path):
     script = PAGE.split(f"## {heading}\n")[1].split("```sh\n")[1].split("```")[0]
     done = transcript(script)

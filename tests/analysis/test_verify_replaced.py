@@ -11,6 +11,7 @@ from dpsan.analysis.verify import program as replaced
 from dpsan.cli.app import run
 from dpsan.errors import UsageError
 from dpsan.only import draws, permutations
+from dpsan.only.lexicon import Lexicon
 from dpsan.only.viewer import Viewer
 from dpsan.run.workers import Inline
 from dpsan.sanitize.replacing import OnlyRewriter
@@ -103,8 +104,14 @@ def test_lists_of_ones_own_are_looked_up(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def few_places(monkeypatch):
+def few_places_and_words(monkeypatch):
+    lines = Lexicon.lines
     monkeypatch.setattr(replaced, "PLACES", replaced.PLACES[:2])
+
+    def some(self, name):
+        return lines(self, name)[:: 8 if name == "words.txt" else 1]
+
+    monkeypatch.setattr(Lexicon, "lines", some)
 
 
 def exchanged(sanitizer):

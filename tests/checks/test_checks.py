@@ -43,7 +43,7 @@ def assert_found(fault, told):
 
 
 SLOW = ["numbers value", "tokenizer whitespace", "case vocabulary", "consistent record"]
-SLOW += ["keep", "tokenizer ptb", "unknown mask"]
+SLOW += ["keep", "public", "tokenizer ptb", "unknown mask"]
 
 
 @pytest.mark.parametrize("options", marked("slow", OPTIONS, *SLOW))

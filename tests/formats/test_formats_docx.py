@@ -6,7 +6,7 @@ import zipfile
 from xml.parsers import expat
 
 import pytest
-from docx_files import OUTSIDE, R, W, document, links, paragraph, part
+from docx_files import OUTSIDE, R, W, document, links, paragraph, part, parts_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
@@ -20,12 +20,6 @@ IDENTITY, LETTERED = identity(), lettered()
 
 def run(data, sanitizer=LETTERED, **more):
     return through(sanitizer, data, "docx", size=997, **more)
-
-
-def parts_of(data):
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert archive.testzip() is None
-        return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
 def body_of(data):

@@ -272,7 +272,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_equal_but_for_the_words(name, data):
     kind, write = WRITERS[name]

@@ -10,6 +10,7 @@ import zipfile
 from dataclasses import fields
 
 import pytest
+from docx_files import parts_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
@@ -85,12 +86,6 @@ def note(kind, inner, citation="", more=""):
     citation = f"<text:note-citation{more}>{citation}</text:note-citation>"
     body = f"<text:note-body>{p(inner)}</text:note-body>"
     return p(f'a<text:note text:note-class="{kind}">{citation}{body}</text:note>')
-
-
-def parts_of(data):
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert archive.testzip() is None
-        return {name: archive.read(name).decode() for name in archive.namelist()}
 
 
 def run(data, sanitizer=LETTERED, **options):

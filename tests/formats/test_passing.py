@@ -9,6 +9,7 @@ from identity import marker, through, through_file
 from support import cases
 
 from dpsan.errors import InputError
+from dpsan.formats import positions
 
 MASK = marker()
 BASE = ("rewrite", "-q", "-e", "5", "-m", "krr", "-E", "two.txt")
@@ -111,17 +112,21 @@ def test_a_chosen_field_is_found_among_names_that_are_data():
     assert out.count(b"<unk>") == 202
 
 
-def test_deep_and_many_places_take_bounded_memory():
+def test_deep_and_many_places_take_bounded_memory(monkeypatch):
     deep = b'{"t":"x","a":' + b"[" * 50_000 + b"1" + b"]" * 50_000 + b"}"
     (told,) = lines(deep, "jsonl", "t")
     assert len(told) < 200
     deep = b'{"t":"x","a":' + b'{"b":' * 50_000 + b"1" + b"}" * 50_000 + b"}"
     assert len(lines(deep, "jsonl", "t")[0]) < 200
     wide = b"".join(
-        b'{"t":"x","a%d":{"b%d":{"c":1}}}\n' % (at % 60, at // 60) for at in range(60 * 180)
+        b'{"t":"x","a%d":{"b%d":{"c":1}}}\n' % (at % 60, at // 60) for at in range(60 * 18)
     )
-    _, outcome = through(MASK, wide, "jsonl", fields=("t",))
-    assert len(outcome.passing.fields["field", False].others) <= 10_000
+    assert positions._MOST_POSITIONS <= 10_000
+    for most in (1000, 10_000):  # the twin: fewer than the bound are all named
+        monkeypatch.setattr(positions, "_MOST_POSITIONS", most)
+        _, outcome = through(MASK, wide, "jsonl", fields=("t",))
+        named = len(outcome.passing.fields["field", False].others)
+        assert (named <= 1000) is (most == 1000)
 
 
 @cases(

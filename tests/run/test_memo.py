@@ -335,7 +335,7 @@ def test_the_command(dpsan, tmp_path):
     support.write_vectors(tmp_path / "words.txt", EMBEDDINGS)
     line = ["rewrite", "-e", "2", "-m", "krr", "-E", "words.txt", "--memo", "new/m"]
     chat = ["-k", "messages[].content", "chat.jsonl"]
-    done = [dpsan(*line, *chat, *more, cwd=tmp_path) for more in ([], ["-j", "2"])]
+    done = [dpsan(*line, *chat, cwd=tmp_path) for _ in range(2)]
     assert [each.returncode for each in done] == [0, 0], done[1].stderr
     assert done[0].stdout == done[1].stdout
     assert (

@@ -417,7 +417,7 @@ def test_equal_words_have_one_draw(name, unit):
 TWO = [("word1 word3", (1, 3)), ("word1 zqvx", (1, 4)), ("zqvx zqvy", (4, 4))]
 
 
-def independent(unit, text, ids, units=400):
+def independent(unit, text, ids, units=200):
     """Whether pairs of outputs have the product of the two distributions, over many units."""
     sanitizer = opened(unit, embeddings=FEW)
     if unit is Unit.RECORD:

@@ -115,7 +115,7 @@ def test_what_the_run_itself_exposes():
     "options",
     "--only sensitive",
     "--only numbers --numbers value -e 2 --consistent off",
-    "-e 8 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}",
+    "-e 12 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}",
     "-e 8 --numbers value --class contacts,ids --consistent file",
 )
 def test_audit_and_report_list_the_facts_that_the_statement_calls_not_protected(
