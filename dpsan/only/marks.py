@@ -19,9 +19,8 @@ SIZES: Final = {"\x0e": (10, 24), "\x0f": (25, 49), "\x10": (50, 99)}
 """First two digits of numbers of two or three digits, by the mark of the first in a form."""
 NEXT: Final = "n"
 """A digit of a second year that is the next one: 2025-26."""
-SIZED: Final = frozenset(
-    ("int", "number", "percent", "quantity", "age", "money", "dotclock", "near")
-)
+_SIZED: Final = "int number percent quantity age money dotclock near"
+SIZED: Final = frozenset(_SIZED.split())
 """Groups whose numbers keep their size and stay round; in the forms of all others these digits are
 digits."""
 NOW: Final = 2026

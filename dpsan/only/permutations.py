@@ -17,9 +17,8 @@ ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
 ) | {"ordinal", "workday", "workday3", "month_de", "month_fr", "day_de"}
 """Groups of dates: those of one form are near each other, and ascend in a text."""
-ORDERED: Final = frozenset(
-    ("int", "number", "money", "percent", "quantity", "near", "grams", "minutes")
-)
+_ORDERED: Final = "int number money percent quantity near grams minutes"
+ORDERED: Final = frozenset(_ORDERED.split())
 """Groups of numbers: those of one form are in the order of the text where there are many."""
 DOSED: Final = frozenset(("dose", "dose4", "microgram", "gram", "grams1"))
 """Groups of doses: in a text they are in their order, whatever their form."""

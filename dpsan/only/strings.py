@@ -126,6 +126,8 @@ NUMBERED: Final = re.compile(
 """Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
 MONTH_YEAR: Final = re.compile(r"(0?[1-9]|1[0-2])/((?:19|20)\d\d)")
 """A month of a year."""
+DIGITS_ALONE: Final = re.compile(r"\d{1,2}ish|\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}|E\dV\dM\d|G\dP\d")
+"""Codes that keep their letters: about an hour, sizes, a coma scale, births."""
 YEARS_OLD: Final = re.compile("[1-9][0-9](?:y|yo|yrs?)")
 """An age."""
 SHORT_TIME: Final = re.compile(r"(?:[01]\d|2[0-3])[0-5]\dh(?:rs?)?")
@@ -271,36 +273,30 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "bit", DIGIT
         if len(text) == 4 and text[0] == "0":
             return "int40", marked(text)
-        if text in ("911", "999"):
-            return "emergency", sized_form(text)
-        return (f"int{len(text)}" if len(text) < 7 else "intlong"), sized_form(text)
+        of_length = f"int{len(text)}" if len(text) < 7 else "intlong"
+        return "emergency" if text in ("911", "999") else of_length, sized_form(text)
     if kind == "ordinal":
-        value = int(text[:-2])
-        return kind, "d" * (value <= 31) + DIGIT * len(text[:-2])
+        return kind, "d" * (int(text[:-2]) <= 31) + DIGIT * len(text[:-2])
     if kind in ("uuid", "mac"):
         return kind, re.sub(r"[0-9a-fA-F]", LARGE_HEX if text.isupper() else HEX, text)
     if kind == "code":
         if re.fullmatch(r"[sS]p[oO]2", text):
             return "spo2", text
-        if re.fullmatch(r"\d{1,2}ish", text):
-            return kind, digit_form(text)
         if re.fullmatch(r"[xX][1-9]\d?", text) and text[1:] != "1":
             return "times", text[0] + DIGIT * (len(text) - 1)
-        if re.fullmatch(r"\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}", text):
+        if DIGITS_ALONE.fullmatch(text):
             return kind, digit_form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
         if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):
             return kind, (LARGE_HEX if text.upper() == text else HEX) * len(text)
-        if re.fullmatch(r"E\dV\dM\d|G\dP\d", text):  # a coma scale, births
-            return kind, digit_form(text)
         if numbered := NUMBERED.match(text):  # INC-48213 becomes INC-20921
             return kind, numbered[0] + digit_form(text[numbered.end() :])
         return kind, letter_form(text)
     if kind == "entword":
         capital = text[0].isupper() and not re.search(r"(?:39|apos|rsquo|8217|27;|2019)", text)
         return "entname" if capital else "fixed", "" if capital else text
-    if kind in ("version", "cue"):
+    if kind in ("version", "cue") or re.fullmatch(r"100\s?(?:%|per ?cent)", text):
         return "fixed", text
     if kind == "dotted" and text.lower().rstrip(".") in LEGAL:
         return "legaldot", text
@@ -318,8 +314,6 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return kind, digit_form(text[:-2]) + text[-2:]
     if kind in KINDS:
         return "number", digit_form(text)
-    if kind == "percent" and re.fullmatch(r"100\s?(?:%|per ?cent)", text):
-        return "fixed", text
     if kind == "money":
         return kind, round_form(text)
     if kind == "quantity" and YEARS_OLD.fullmatch(text):

@@ -256,8 +256,6 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [["E3V5M6", "E4V4M6", "E4V5M5"]]
     if group == "code" and form == f"G{DIGIT}P{DIGIT}":
         return [["G2P1", "G3P1", "G3P2", "G4P2", "G4P3"]]
-    if group == "monthno":
-        return [(1, 9, 2) if form[0] == ZERO else (1, 9, 0) if len(form) == 1 else (10, 12, 0)]
     if group == "mark":
         best, _, decimals = form.partition(":")
         return [
@@ -265,14 +263,13 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
             ".",
             (0, 10 ** int(decimals) - 1, int(decimals)),
         ]
-    if group == "taxrate":
-        return [_TAXES, re.sub(r"^[^ %]+", "", form)]
     if group == "quantity" and form.endswith((" C", " F")):  # of a body
         return [(36, 38, 0) if form[-1] == "C" else (97, 101, 0), ".", (0, 9, 0), form[-2:]]
-    if group == "rating" and form == f"{DIGIT}.{DIGIT}":  # of five at least
-        return [(1, 4, 0), ".", (0, 9, 0)]
     pieces: dict[str, list[Piece] | None] = {
         "hhmm": [(5, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
+        "monthno": [(1, 9, 2) if form[:1] == ZERO else (10, 12, 0) if form[1:] else (1, 9, 0)],
+        "taxrate": [_TAXES, re.sub(r"^[^ %]+", "", form)],
+        "rating": [(1, 4, 0), ".", (0, 9, 0)] if form == f"{DIGIT}.{DIGIT}" else None,  # of five
         "letters": [list(_ALPHABETS[SMALL])] * 3,
         "score": [(1, 9, 0), "/10"],
         "days7": [["3", "4", "5", "7", "10"], "/7"],

@@ -380,8 +380,8 @@ class Viewer:
         ends = at[ranges].tolist()
         at = at[many.take(text[at]) & (sort[at] < 5)]  # elsewhere there is none
         joined = {*at[hyphen[at]].tolist()}
-        near_of = (trigger[at - 1] == self.of) | (trigger[at - 2] == self.of)  # of 450, of your 450
-        wholes = {*at[near_of].tolist(), *ends}
+        # of 450, of your 450
+        wholes = {*at[(trigger[at - 1] == self.of) | (trigger[at - 2] == self.of)].tolist(), *ends}
         last = end[at] - (label[at] == self.code["agesex"])  # 66 of 66M
         rows = zip(
             text[at].tolist(),

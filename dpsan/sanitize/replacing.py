@@ -100,12 +100,9 @@ class OnlyRewriter:
             **self.lexicon.outputs,
             **{name: [*words] for name, words in user_lists.items()},
         }
-        if spec.mapped:  # no output is an ordinary word
-            self.outputs |= dict.fromkeys(NOUNS, self.outputs["coined"])
-        for name in NAMES & self.outputs.keys() if spec.mapped else ():
-            self.outputs[name] = [
-                w for w in self.outputs[name] if not self.lexicon.plain(w.lower())
-            ]
+        for name in (NAMES | NOUNS) & self.outputs.keys() if spec.mapped else ():
+            pool = self.outputs["coined" if name in NOUNS else name]  # no ordinary words
+            self.outputs[name] = [w for w in pool if not self.lexicon.plain(w.lower())]
         for label, name in self._names.items():
             if name in typed - chosen:  # only words of the list become such names
                 self.outputs[label] = self.outputs[self.rules.type_groups[name]]

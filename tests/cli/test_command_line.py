@@ -55,7 +55,7 @@ def test_only_refuses_the_same_options_of_the_command_line(dpsan, given):
 
 def test_an_error_names_the_variable_that_set_an_option_of_it(dpsan):
     done = dpsan("rewrite", "-e", "8", stdin=b"a tree\n", env={"DPSAN_ONLY": "names"})
-    assert done.stderr.startswith(b"dpsan: DPSAN_ONLY is set: only and epsilon exclude each other: ")
+    assert done.stderr.startswith(b"dpsan: DPSAN_ONLY is set: only and epsilon exclude each other")
     done = dpsan("rewrite", "-e", "8", "--only", "names", stdin=b"a tree\n")
     assert done.stderr.startswith(b"dpsan: only and epsilon exclude each other: ")
 
