@@ -37,7 +37,7 @@ from dpsan.run.run import Run
 from dpsan.sanitize import replacing, rewriting
 from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
-from dpsan.space import cached_index
+from dpsan.space import metric_space
 from dpsan.text import tokens
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,7 +54,7 @@ def share_vocabulary() -> None:
     read = (loading, "load_bundled"), (rewriting, "bundled_capitals"), (replacing, "Lexicon")
     for home, name in read:
         setattr(home, name, cache(getattr(home, name)))
-    for home, name in (rewriting, "NaturalCase"), (cached_index, "FlatIndex"):
+    for home, name in (rewriting, "NaturalCase"), (metric_space, "FlatIndex"):
         setattr(home, name, _once_for_bundled(getattr(home, name)))  # neither changes
     compiled = cache(lambda text, labels, lists: Rules(text, labels, dict(lists)))
     draw = Rules.draw_classes
