@@ -37,6 +37,12 @@ _VALUES: Final[list[tuple[typer.Context, str, tuple[list[str], list[str]], str]]
 """Name of the option, flags, texts and place of each value of the policy."""
 
 
+class PolicyError(InputError):
+    """A policy cannot be read, or says what no option takes: no input was tried."""
+
+    exit_status = 2
+
+
 def policy_sha256(path: Path) -> str:
     """Return the SHA-256 (hex) of the bytes that were read of a policy."""
     return _DIGESTS[path]
@@ -51,7 +57,7 @@ def read_policy(
         options: of the command.
 
     Raises:
-        InputError: a file that cannot be read, an unknown option, or a value of another type.
+        PolicyError: a file that cannot be read, an unknown option, or a value of another type.
         UsageError: a variable of the environment sets one of its options.
     """
     if path is None:
@@ -60,9 +66,9 @@ def read_policy(
         raw = path.read_bytes()
         values = tomllib.loads(text := raw.decode())
     except OSError as error:
-        raise InputError(path, file_reason(error)) from None
+        raise PolicyError(path, file_reason(error)) from None
     except ValueError as error:  # the library's message has line and column
-        raise InputError(path, f"not TOML: {error}", 'texts in quotes: only = "people"') from None
+        raise PolicyError(path, f"not TOML: {error}", 'texts in quotes: only = "people"') from None
     _DIGESTS[path] = hashlib.sha256(raw).hexdigest()
     by_name = options_of_a_policy(options)
     variables = {param.name: str(param.envvar) for param in context.command.params}
@@ -75,7 +81,7 @@ def read_policy(
             long = (name for name, it in by_name.items() if f"-{key}" in it.metadata["flags"])
             near, such = did_you_mean(next(long, key), by_name), "such as only, field, epsilon"
             hint = "options stand in no section" if isinstance(value, dict) else near or such
-            raise InputError(path, f"a policy has no '{key}'", hint, line=line)
+            raise PolicyError(path, f"a policy has no '{key}'", hint, line=line)
         if (variable := variables[option.name]) in os.environ:
             raise UsageError(f"{path} and {variable} both set {key}", f"unset {variable}")
         made = defaults[option.name] = _value(path, line, key, value, option)
@@ -111,7 +117,7 @@ def options_of_a_policy(options: Iterable[Field[Any]]) -> dict[str, Field[Any]]:
 
 
 def _value(path: Path, line: int, key: str, value: Any, option: Field[Any]) -> Any:
-    """Return the value of an option as the parser takes it.  Raises InputError: another type."""
+    """Return the value of an option as the parser takes it.  Raises PolicyError: another type."""
     kind = str(option.type)
     given = value if isinstance(value, list) and kind.startswith("list") else [value]
     counted = kind.startswith(("int", "float"))
@@ -121,7 +127,7 @@ def _value(path: Path, line: int, key: str, value: Any, option: Field[Any]) -> A
             what = "a number, without quotes" if counted else "a string or a number"
             hint = "no list: a string with commas" if isinstance(value, list) else ""
             what = "true or false, without quotes" if wanted is bool else what
-            raise InputError(path, f"{key} must be {what}", hint, line=line)
+            raise PolicyError(path, f"{key} must be {what}", hint, line=line)
     if wanted is bool:
         return value
     texts = [str(item) for item in given]

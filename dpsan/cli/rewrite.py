@@ -81,7 +81,7 @@ def _built(request: Request) -> tuple[Run, Path]:
 
     store = request.store()
     spec = replace(request.spec(), mapped=request.map_ is not None)
-    spec = spec.of_units() if request.memo and request.unit_field else spec
+    spec = spec.of_units() if request.memo and (request.unit_field or request.unit) else spec
     plan = request.plan()
     sanitizer = Sanitizer.from_spec(spec, store)
     if request.verbose and not request.only:

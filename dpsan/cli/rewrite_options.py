@@ -85,6 +85,9 @@ class RewriteOptions(Container, Sanitizing):
     """The column or JSON path that names a record's unit, such as a conversation. With --memo,
     each distinct word of a unit has one replacement in all runs. With --map, the unit of its
     entries; default: file and line."""
+    unit: str | None = option("--unit NAME", panel=OUTPUT)
+    """With --memo: all records are of this unit. So a name stays one name over all files and runs,
+    also with --resume."""
     review: Path | None = option("--review FILE", panel=OUTPUT, use=Use.WRITTEN, decides=False)
     """With --only: write each different word with its count and the list or rule by which it
     passed or was replaced, for a reviewer. FILE is as sensitive as the input."""

@@ -181,6 +181,8 @@ class Request(RewriteOptions):
         ):
             others = [kind.name for kind in kinds if not getattr(kind, capability)]
             refuse(given and others, f"{name} is not for {(others or [''])[0]}{why}", hint)
+        refuse(self.unit and not self.memo, "--unit needs --memo DIR, which keeps its replacements")
+        refuse(self.unit and self.unit_field, "--unit and --unit-field exclude each other")
         for name in self.field_names if all(kind.field_paths for kind in kinds) else ():
             parse_field(name)
         parse_fields(self.except_ or (), "--except")
@@ -258,6 +260,7 @@ class Request(RewriteOptions):
         """Return the plan for every input. Raises UsageError."""
         from dpsan.run.plan import Plan
 
+        kept = {"map": self.map_, "memo": self.memo, "review": self.review}
         return Plan(
             format=self.format_,
             options=self.read_options(
@@ -277,6 +280,8 @@ class Request(RewriteOptions):
             force=self.force,
             seeded=self.seed is not None,
             memo=self.memo is not None,
+            unit=self.unit or "",
+            beside=tuple(name for name, path in kept.items() if path is not None),
             originals=self.audit_originals,
             policy=self.policy_sha256,
             spans=self.spans,

@@ -132,7 +132,7 @@ def _is_data(fields: Sequence[str], names: Sequence[str]) -> bool:
     """Return whether a cell of the first row is no name of a column, where fields have none."""
     from dpsan.only.keys import holds_person  # numpy comes with it
 
-    numbered = all(field.isdecimal() for field in fields)
+    numbered = all(field.isdecimal() and 0 < int(field) <= len(names) for field in fields)
     return any(_DATA.fullmatch(name) or (numbered and holds_person(name)) for name in names)
 
 

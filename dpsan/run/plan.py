@@ -45,6 +45,10 @@ class Plan:
     """True if the random numbers are public."""
     memo: bool = False
     """True if equal messages are drawn once."""
+    unit: str = ""
+    """Name of the unit of all records; default that of each record."""
+    beside: tuple[str, ...] = ()
+    """What the run keeps that can tell originals: a map, a memo, a review."""
     originals: bool = False
     """True if the audit has the input words, too."""
     policy: str | None = None

@@ -197,10 +197,11 @@ class _Flow:
     def _units(self, batch: list[Record]) -> list[str]:
         """Return the unit of each text.  Raises InputError: a record has none."""
         for record in batch:
-            if record.texts and not record.unit:
+            if record.texts and not (self.work.plan.unit or record.unit):
                 what = "no name in the field of units", "each record needs one"
                 raise InputError(self.source.name, *what, line=record.line)
-        return [record.unit for record in batch for _ in record.texts]
+        unit = self.work.plan.unit
+        return [unit or record.unit for record in batch for _ in record.texts]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""

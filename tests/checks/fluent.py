@@ -100,7 +100,8 @@ def fluent(sanitizer: Sanitizer, plain: Sanitizer, key: bytes) -> str:
     lines, exchanged, before = _lines(sanitizer, key)
     decoded = sanitizer.sanitize(lines, run, audit=True)
     drawn = plain.sanitize(lines, run, audit=True)
-    rows, was = decoded.records.usual, drawn.records.output_ids
+    index, was = sanitizer.embeddings.key_to_index, drawn.records.output_ids
+    rows = np.array([index.get(word.lower(), -1) for word in decoded.records.outputs])
     same = np.array_equal(decoded.records.output_ids, was)
     if not same or (decoded.drawn, decoded.counts) != (drawn.drawn, drawn.counts):
         return "decoding changes what is drawn or counted"

@@ -21,7 +21,7 @@ def test_version_and_help(dpsan):
 def test_numbers_are_asked_for_in_our_words(dpsan):
     for given, says in ((("-e", "abc"), "not a number"), (("-j", "1.5"), "not a whole number")):
         done = dpsan("rewrite", *given, status=2)
-        assert f"): {says}" in done.stderr.decode()
+        assert f": {says}" in done.stderr.decode()
     assert dpsan("rewrite", "-j", "0").stderr.endswith(b": must be >= 1\n")
 
 

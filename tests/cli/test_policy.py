@@ -98,7 +98,7 @@ def test_the_environment_does_not_lower_a_policy(run):
 
 def test_a_missing_policy_stops_the_run(dpsan):
     done = dpsan("rewrite", "--policy", "none.toml", "--only", "people", stdin=b"Maria\n")
-    assert (done.returncode, done.stdout) == (1, b"")
+    assert (done.returncode, done.stdout) == (2, b"")
 
 
 def test_every_option_that_decides_is_in_a_policy_or_is_of_one_run():

@@ -258,7 +258,7 @@ def test_no_damage_goes_unnoticed(whole, at, flip, tmp_path_factory):
     folder.chmod(0o700)
     support.write_damaged(folder / NAME, data, at, flip)
     with suppress(OutputError), Memo(folder, SANITIZER) as memo:
-        assert memo.rewrite(remembered) == [*remembered.values()]
+        assert memo.rewrite([*remembered]) == [*remembered.values()]
         assert memo.totals().draws == 8
 
 

@@ -77,7 +77,7 @@ CONTENTS = {"embeddings": WORDS, "policy": 'case = "vocabulary"\n'}
 READS = [(command, name) for command, names in READ_BY.items() for name in names.split()]
 BEFORE = {
     **dict.fromkeys(["files", "file", "audits", "sanitized"], ()),
-    "texts": ["-o", "own.npz"],
+    "texts": (),
     "embeddings": ["-E"],
     "map_": ["--map"],
     "class_files": ["--audit", "in.txt", "--class"],

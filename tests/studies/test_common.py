@@ -104,11 +104,18 @@ def test_epsilons_outside_the_domain_are_noted():
 def test_a_grid_leaves_the_flat_part(monkeypatch):
     """Shares as those of tgumbel-paper, flat up to far out: the search ended there."""
 
-    def share(mechanism, _ids):
-        return float(np.interp(math.log10(mechanism.epsilon), [4, 6], [0.26, 0.97]))
+    asked, real = [], Draft.at
 
-    late = SimpleNamespace(words=lambda _: None, share=share)
-    monkeypatch.setattr(sweeps, "Outputs", lambda *_: late)
+    def at(draft, epsilon):
+        asked.append(epsilon)
+        return real(draft, epsilon)
+
+    def draw(_sampler, ids, _key):
+        share = float(np.interp(math.log10(asked[-1]), [4, 6], [0.26, 0.97]))
+        return np.where(np.arange(len(ids)) < share * len(ids), ids, -1)
+
+    monkeypatch.setattr(Draft, "at", at)
+    monkeypatch.setattr(sweeps, "draw", draw)
     grid = sweeps.telling_epsilons(Draft(MECHANISMS["laplace"]), SPACE, 8)
     assert 9e3 < grid[0] < 2e4
     assert 6e5 < grid[-1] < 1e6

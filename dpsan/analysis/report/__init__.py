@@ -28,7 +28,7 @@ _SUMMED: Final = (*ACTIONS, "draws", "public")
 _SHOWN: Final = (
     *("created", "dpsan", "mechanism", "own", "epsilon", "epsilon_unit", "weak", "linked"),
     *("embeddings", "unknown", "copies", "consistent", "spans", "fields", "drop_other", "policy"),
-    *("seeded", "private", "not_protected"),
+    *("beside", "seeded", "private", "not_protected"),
 )
 """Values of the header that a report has as they are."""
 _PROMISED: Final = ("status", "reviewed", "arithmetic", "epsilon_ldp", "delta", "public_words")

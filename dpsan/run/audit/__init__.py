@@ -126,6 +126,8 @@ def checked(row: object, fields: Fields | None = None) -> Row:
         if (kind := row.get("type")) not in ("header", "remembered", "file", "totals"):
             raise DamagedError("unknown type")
         fields = ROWS[kind]
+        if kind == "header":
+            row.setdefault("beside", None)  # audits of earlier versions do not tell it
     _match(row, fields)
     if fields is ROWS["header"] and (row["public"] is None) != (
         row["guarantee"]["public_words"] == 0

@@ -286,4 +286,5 @@ def _header(sanitizer: Sanitizer, plan: Plan) -> dict[str, Any]:
         "fields": list(plan.options.fields),
         "drop_other": plan.options.drop_other,
         "policy": plan.policy,
+        "beside": list(plan.beside),
     }
