@@ -5,7 +5,6 @@ import re
 import struct
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
