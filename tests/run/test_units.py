@@ -98,18 +98,20 @@ def test_all_files_of_all_runs_may_be_of_one_unit(dpsan, tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.txt").write_text(f"Yesterday Maria Lopez met us, {number}.\n")
     command = ("rewrite", "-q", "--only", "people", "--memo", "m", "--unit", "team", "-O", "out")
+    (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "here"}\n')
     files = [f"{number}.txt" for number in range(3)]
     dpsan(*command, *files[:2], cwd=tmp_path, status=0)
     dpsan(*command, "--resume", "-j", "2", *files, cwd=tmp_path, status=0)
     outputs = {(tmp_path / "out" / name).read_text().partition(",")[0] for name in files}
-    assert len(outputs) == 1 and "Maria" not in outputs.pop()
+    assert len(outputs) == 1
+    assert "Maria" not in outputs.pop()
     answer = dpsan("restore", "--memo", "m", "--unit", "team", "out/2.txt", cwd=tmp_path).stdout
     assert answer == b"Yesterday Maria Lopez met us, 2.\n"
     for more, told in (
         ((), "--unit needs --memo"),
         (("--memo", "n", "--unit-field", "id"), "exclude"),
     ):
-        done = dpsan(*command[:4], "--unit", "team", *more, "0.txt", cwd=tmp_path, status=2)
+        done = dpsan(*command[:4], "--unit", "team", *more, "a.jsonl", cwd=tmp_path, status=2)
         assert told in done.stderr.decode()
 
 
