@@ -38,7 +38,7 @@ def main():
     safe = mine.rewrite(texts)
     found = verify(mine, words=20, draws=5000)
     print(f"rewrite: {safe[0]}\nverify: {found.verdict}, exact epsilon {found.certified:.3f}")
-    word = explain(mine, read(mine, [("word", "president")]), top=3)[0]
+    word = explain(mine, read(mine, ["president"]), top=3)[0]
     print(f"explain: president stays with probability {word['unchanged']:.4f}")
     with TemporaryDirectory() as folder:
         for name, lines in (("original", texts), ("safe", safe)):

@@ -143,7 +143,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = (view.trigger == rules.triggers.index("a") + 1).nonzero()[0]
-    article = article[_in_english(view, match.state.text, article)[view.text[article]]]
+    article = article[_in_english(view, match.state.text)[view.text[article]]]
     word = article + 1
     for at_word, token in enumerate(article.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
@@ -358,12 +358,10 @@ def _again(
     return np.where(again, group_of[view.equal], group).astype(np.int16)
 
 
-def _in_english(view: View, texts: Groups, articles: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return for each text whether it has more English function words than foreign ones, or none.
+def _in_english(view: View, texts: Groups) -> NDArray[np.bool_]:
+    """Return for each text whether it has no more foreign function words than English ones.
 
-    Others have words such as the German *an*, which no word behind them changes: it counts as none.
+    Others have words such as the German *an*, which no word behind them changes.
     """
-    english, foreign = view.labelled("func"), view.labelled("foreignw", "partic?")
-    english[articles] = False
-    others = texts.counts(foreign)
-    return np.asarray((texts.counts(english) > others) | (others == 0))
+    english, foreign = map(view.labelled, ("func", "foreignw"))
+    return np.asarray(texts.counts(english) >= texts.counts(foreign))
