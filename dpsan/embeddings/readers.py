@@ -19,7 +19,9 @@ say which line is wrong and is slower than the blocks parsed here.
 from __future__ import annotations
 
 import io
+import math
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from itertools import takewhile
@@ -237,6 +239,8 @@ def _cut(data: bytes, d: int, most: int) -> tuple[list[bytes], bytes, bytes]:
 # Object arrays are pickles, which numpy refuses.
 
 _MOST: Final = 10**15
+_FREE, _RATIO = 32 << 20, 200
+"""Bytes that a member may always have, and bytes that one byte may unpack to."""
 _EXPECTED: Final = {
     "vectors": ("fiu", 2, "real numbers of shape (n, d)"),
     "words": ("US", 1, "text of shape (n,)"),
@@ -246,6 +250,25 @@ _EXPECTED: Final = {
 """Kinds of values of each array, and the number of its dimensions."""
 
 
+def _check_sizes(stream: io.BufferedReader) -> None:
+    """Raise ValueError where an array is larger than its member, or than bytes may unpack to."""
+    size = stream.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(stream) as archive:
+        for info in archive.infolist():
+            if info.filename.removesuffix(".npy") in _EXPECTED:
+                with archive.open(info) as member:
+                    version = np.lib.format.read_magic(member)
+                    of_two = np.lib.format.read_array_header_2_0
+                    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else of_two
+                    shape, _, dtype = read(member)
+                bound = _FREE + _RATIO * min(info.compress_size, size)
+                if dtype.hasobject:
+                    continue  # a pickle, which numpy refuses
+                if not math.prod(shape) * dtype.itemsize < info.file_size <= bound:
+                    raise ValueError("an array is not as large as its header says")
+    stream.seek(0)
+
+
 def read_npz(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
     """Read the first ``limit`` usable rows of a seekable stream.
 
@@ -253,6 +276,7 @@ def read_npz(stream: io.BufferedReader, path: Path, limit: int | None) -> Rows:
         EmbeddingError: the file is malformed, or holds a pickle.
     """
     try:
+        _check_sizes(stream)
         with np.load(stream, allow_pickle=False) as archive:
             pickled = any(name.endswith(".pkl") for name in archive)  # PyTorch's
             arrays = {name: archive[name] for name in _EXPECTED if name in archive and not pickled}

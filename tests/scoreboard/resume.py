@@ -78,7 +78,7 @@ _SAME = {
 _OTHER_INPUTS = {"strict": _DOCX}
 _OTHERS = {
     *("files", "output", "output_dir", "in_place", "dry_run", "engine", "address"),
-    *("map_", "unit_field", "review", "forget", "policy"),
+    *("map_", "unit_field", "unit", "review", "forget", "policy"),
 }
 """Two runs with other ones share no output, or exclude --resume; a policy is the options in it; or
 a cluster does the work, which needs Ray."""
