@@ -270,6 +270,12 @@ class Rules:
         """Codes of the trigger words before a single letter that is a name."""
         return [self.triggers.index(word) + 1 for word in self._words.get("lettered", ())]
 
+    @cached_property
+    def named(self) -> Flags:
+        """True for labels of lists that say what the word is."""
+        names = {*self.groups, *(f"{name}?" for name in self.groups), "letter"}
+        return np.array([label in names for label in self.labels])
+
     def label_codes(self, name: str) -> list[int]:
         """Return the codes of a set of labels, or of one label."""
         members = chain(

@@ -41,8 +41,7 @@ def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArra
     free = ~view.labelled(KEPT)
     # What no class holds has no outputs: it becomes a name, also a string that usually passes.
     bare = ~among(listed, rules.codes(rules.class_of))
-    named = np.isin(rules.labels, [*rules.groups, *(f"{name}?" for name in rules.groups), "letter"])
-    named = named[view.label]  # a list says what the word is
+    named = rules.named[view.label]
     out = np.where(bare, rules.group("surname"), listed)
     untyped = (marked <= UNTYPED) | (view.form >= 0)
     change = (marked > 0) & free & untyped & (group <= PASS)
