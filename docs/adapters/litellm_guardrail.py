@@ -127,7 +127,7 @@ _PLAIN = _IDS | {
 }
 """Fields of answers without text."""
 _OPEN = 10_000
-"""Requests without an answer that are remembered."""
+"""Requests without an answer, and lists of tools, that are remembered."""
 
 
 def refused(what):
@@ -352,7 +352,7 @@ class Dpsan(CustomGuardrail):
         super().__init__(**more)
         self.unit_fields, self.open = tuple(unit_fields), OrderedDict()
         self.passing = set()
-        """What stands for tools of which nothing is drawn."""
+        """Digests of lists of tools of which nothing is drawn."""
         # A memo belongs to one thread.
         self.thread = ThreadPoolExecutor(max_workers=1)
         sanitizer = Sanitizer(**(options or {"only": "people"}))
@@ -415,6 +415,8 @@ class Dpsan(CustomGuardrail):
             return {**drawn[0], **tools}, drawn[1]
         drawn = self.all_drawn(body, metadata, unit)
         if tools and self.memo.passes(apart(tools), except_=SHAPE):
+            if len(self.passing) >= _OPEN:
+                self.passing.clear()
             self.passing.add(about)
         return drawn
 

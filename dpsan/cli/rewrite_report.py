@@ -72,9 +72,9 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     inputs = len(request.inputs)
     if inputs > 1 and result.done:
         files, records = counted(result.done, "file"), counted(result.totals.records, "record")
-        one = "into one file" if request.output else "to standard output"
+        target = "into one file" if request.output else "to standard output"
         apart = request.output_dir or request.in_place or request.dry_run
-        said = "" if apart else f" {one}, one after the other (-O DIR keeps them apart)"
+        said = "" if apart else f" {target}, one after the other (-O DIR keeps them apart)"
         say(f"{files} rewritten{said}, {records}")
     # With spans, what passes tells which text it is.
     wanted = request.verbose and result.totals.draws and request.spans is None

@@ -162,11 +162,11 @@ def _facts(sums: Report) -> dict[str, list[str]]:
         by_class[row["class"] or "others"] += row["words"]
     words, plain = number(sums["words"]), sum(sums[action] for action in _UNCHANGED)
     made = f"Made on {(sums['created'] or 'an unknown day')[:10]} by dpsan {sums['dpsan']}."
-    held = ", ".join(sums["beside"] or ())
-    kept = f"Written beside the output: {held}; whoever has it can find originals again."
-    kept = kept if held else "No map, memo or review file was made by this run."
+    stores = ", ".join(sums["beside"] or ())
+    beside = f"Written beside the output: {stores}; whoever has it can find originals again."
+    beside = beside if stores else "No map, memo or review file was made by this run."
     columns = [f"Chosen columns or fields: {', '.join(sums['fields'])}."] * bool(sums["fields"])
-    known = [kept] * (sums["beside"] is not None)
+    about_stores = [beside] * (sums["beside"] is not None)
     counts = ", ".join(f"{name} {number(many)}" for name, many in by_class.most_common())
     replaced = [f"Of {words} words, by class: {counts}."] * bool(by_class)
     drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(sums)[0]}"]
@@ -174,7 +174,7 @@ def _facts(sums: Report) -> dict[str, list[str]]:
     done = [row for row in sums["files"] if row["finished"]]
     digests = [f"Output of {row['name']}: SHA-256 {row['output_sha256']}" for row in done]
     return {
-        "The decision": [made, *known, *columns],
+        "The decision": [made, *about_stores, *columns],
         "What was replaced": replaced,
         "What stays by design": [f"Here {number(plain)} of {words} words.", *_passed(sums)],
         "If every word was drawn": [] if sums["only"] else drawn,
