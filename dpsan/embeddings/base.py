@@ -39,7 +39,7 @@ class Embeddings:
     english: bool = False
     """True if the words are known to be English, so that *a* and *an* are articles."""
     classes: NDArray[np.int8] | None = None
-    """Public class of each word, shape (n,), where that is known: see ``word_classes``."""
+    """Public class of each word, shape (n,), where that is known: see :func:`read_classes`."""
 
     def __repr__(self) -> str:
         return f"<{self.n} words of {self.d} dimensions from {self.source!r}>"

@@ -7,7 +7,7 @@
     words.tsv       (word *TAB* count *TAB* usual spelling *LF*){n}, most frequent first; a spelling
                     that is the word itself is empty; without any, the second *TAB* is left out too
     vectors.npy     little-endian float16 (n, d)
-    classes.tsv     (word *TAB* class *LF*)*, see word_classes; may be missing
+    classes.tsv     (word *TAB* class *LF*)*, see base.read_classes; may be missing
     tables/NAME.npz derived tables that take long to make, of the whole vocabulary
     capitals.tsv    (word *TAB* spelling *TAB* places *LF*)*: where a small word has a capital, see
                     text.letter_case; may be missing

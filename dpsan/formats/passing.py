@@ -165,10 +165,14 @@ _ROLES: Final = (
     "agent|assignee|author|beneficiary|client|contact|customer|doctor|driver|employee|guardian|guest|"
     "manager|nurse|owner|parent|passenger|patient|recipient|reporter|sender|student|teacher|tenant"
 )
+_DEEDS: Final = (
+    "approved|assigned|closed|created|edited|opened|requested|reviewed|sent|signed|updated"
+)
 _OF_NAMES: Final = {
     "given": r"(?:.*[_.])?(?:first|given|middle|fore|preferred)_?name|(?:.*\.)?(?:first|given)",
     "surname": r"(?:.*[_.])?(?:last|family|sur|maiden)_?name|(?:.*\.)?(?:last|family)",
-    "name": rf"(?:.*[_.])?(?:full|holder|person|{_ROLES})_?name",
+    "name": rf"(?:.*[_.])?(?:(?:full|holder|person|user|login|display|nick|screen|{_ROLES})_?name"
+    rf"|login|(?:end)?user[\\._]*id|(?:{_DEEDS})_?by)",
     "party": rf"(?:.*\.)?name|(?:.*[_.])?(?:{_ROLES})",
     "city": r"(?:.*[_.])?(?:city|town)",
     "employer": r"(?:.*[_.])?(?:employer|company)(?:_?name)?",

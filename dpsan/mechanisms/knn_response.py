@@ -3,7 +3,7 @@
 Definition
     Outputs are the M = ``outputs`` most frequent words; S_w is the public set of the K = ``k``
     outputs nearest to w (w included if it is an output, ties by row number; words with a public
-    class, such as names of groups of people, take outputs by class first: ``word_classes``).
+    class, such as names of groups of people, take outputs by class first: ``base.tiers``).
     P(u|w) = e^epsilon/Z for u in S_w, 1/Z for the other outputs, Z = K·e^epsilon + M - K.
     ⊥ gives a uniform output.  ``auto`` takes, of a grid with K >= 5, the (M, K) with the largest
     mean cosine of output and true word at this epsilon, weighted by the vocabulary's own (public)

@@ -352,9 +352,12 @@ class DocxFormat(Document):
             )
         for number, segments in reader.paragraphs:
             yield Record(number, [segment.text for segment in segments], partial(_take, segments))
+        for part in package.parts:
+            if part.pages:
+                yield Record(1, [*part.pages.values()], part.lead_to)
         passing = Counter(f"{kind} name" for kind, _ in reader.names)
         passing["layout part"] = sum(part.role is Role.LAYOUT for part in package.parts)
-        passing["link"], passing["symbol"] = package.links, reader.symbols
+        passing["symbol"] = reader.symbols
         noted = {f"{LEFT_OUT}:{kind}": count for kind, count in removed.items()}
         noted |= {f"{PASSED}:{kind}": count for kind, count in passing.items() if count}
         yield Record(1, [], partial(package.written, contents), part="frame", noted=noted)

@@ -14,7 +14,6 @@ from collections import Counter
 from enum import Enum
 from io import BytesIO
 from typing import Final
-from urllib.parse import unquote
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -68,17 +67,33 @@ class Part:
         """Member of the archive with its relationships."""
         self.links: dict[str, str] = {}
         """New identifier of each relationship that stays: the old one may be a word."""
-        self._rows: list[str] = []
+        self.pages: dict[str, str] = {}
+        """Address of each page that it leads to, by the new identifier: a text."""
+        self._parts: dict[str, str] = {}
+        """Kind and name of each part that it leads to, as they are written."""
 
-    def link(self, identifier: str, kind: str, target: str, more: str = "") -> None:
+    def link(self, identifier: str, kind: str, target: str) -> None:
         """Keep a relationship."""
         new = self.links[identifier] = f"rId{len(self.links) + 1}"
-        row = f'Id="{new}" Type="{_OFFICE}{kind}" Target={quoteattr(target)}{more}'
-        self._rows.append(f"<Relationship {row}/>")
+        if kind == "hyperlink":
+            self.pages[new] = target
+        else:
+            self._parts[new] = f'{kind}" Target={quoteattr(target)}'
+
+    def lead_to(self, addresses: list[str]) -> bytes:
+        """Replace the addresses of pages."""
+        self.pages = dict(zip(self.pages, addresses, strict=True))
+        return b""
 
     def relationships(self) -> str:
         """Return the relationships as they are written."""
-        rows = "".join(self._rows)
+        named = self._parts | {
+            new: f'hyperlink" Target={quoteattr(address)} TargetMode="External"'
+            for new, address in self.pages.items()
+        }
+        rows = "".join(
+            f'<Relationship Id="{new}" Type="{_OFFICE}{named[new]}/>' for new in self.links.values()
+        )
         return f'{DECLARATION}<Relationships xmlns="{_RELATIONSHIPS}">{rows}</Relationships>'
 
 
@@ -95,8 +110,6 @@ class Package:
 
     def __init__(self, data: bytes, most: int) -> None:
         self.parts: list[Part] = []
-        self.links = 0
-        """Addresses of pages that pass."""
         self.removed: Counter[str] = Counter()
         """Counts of removed content by kind."""
         self._root = Part("")
@@ -139,9 +152,8 @@ class Package:
             if identifier in part.links:
                 raise RefusedError("relationships that no word processor writes")
             if relationship.get("TargetMode") == "External":
-                if kind == "hyperlink" and re.match("https?://[^@]*$", unquote(target)):
-                    part.link(identifier, kind, target, ' TargetMode="External"')
-                    self.links += 1
+                if kind == "hyperlink" and re.match("https?://", target):
+                    part.link(identifier, kind, target)
                 elif kind != "hyperlink":  # of those, the text tells
                     self.removed["metadata part"] += 1
                 continue

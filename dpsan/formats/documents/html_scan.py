@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
-from html import unescape
 from typing import Final, NamedTuple, TypeAlias
 
 from dpsan.errors import MalformedError
@@ -27,9 +26,7 @@ from dpsan.text.shape import compiled
 
 _LISTS: Final = name_lists("html_names.txt")
 _LINKS: Final = _LISTS["LINKS"]
-"""Attributes that hold an address, which passes unless it is somebody's: mailto:, tel:, an @ ..."""
-_PICTURES: Final = frozenset(("background", "icon", "imagesrcset", "poster", "src", "srcset"))
-"""Those of pictures, in which @ stands for their size."""
+"""Attributes that hold an address: of all that are text, some pass as parts of the page."""
 _PASSING: Final = _LISTS["PASSING"]
 """Attributes whose values pass, counted; all others are text."""
 _KNOWN: Final = _PASSING | _LINKS | _LISTS["OTHER"]
@@ -88,11 +85,10 @@ _FRAME: Final = compiled(
 )  # fmt: skip
 _UNTAGGED: Final = compiled(rb"[^<]*+(?:<!(?:--|\[CDATA\[)[^<]*+)?")
 """Content of a style or script that is none to a reader in HTML, SVG and MathML alike."""
-_PLAIN_ADDRESS: Final = compiled(
-    r"(?:https?:|ftp:|cid:|data:(?:image|font)/[a-z0-9.+-]{1,30}(?:;base64)?,"
-    r"|(?![a-z][a-z0-9+.-]*:))",
-    re.IGNORECASE,
+_PART: Final = compiled(
+    rb"#|data:(?:image|font)/[a-z0-9.+-]{1,30}(?:;base64)?,[a-z0-9+/=\s]*+\Z", re.IGNORECASE
 )
+"""Address of a place of the page itself, or a picture in it."""
 _WRITTEN_TO: Final = compiled(rb"(?:mailto|tel|sms|callto|skype|xmpp|facetime):", re.IGNORECASE)
 _PROGRAM: Final = compiled(
     rb"(?:module|importmap|speculationrules|(?:text|application)/(?:x-)?(?:java|ecma|j)script[0-9.]*"
@@ -228,7 +224,7 @@ class Scan:
         if name in self.chosen:
             return value
         if name in _LINKS:
-            if _impersonal(name, self.data[value.start : value.end]):
+            if _PART.match(self.data[value.start : value.end]):
                 self._count("link")
                 return None
             scheme = _WRITTEN_TO.match(self.data, value.start, value.end)
@@ -266,11 +262,3 @@ class Scan:
 
 def _text(name: bytes) -> str:
     return name.decode("latin-1").lower()
-
-
-def _impersonal(name: str, raw: bytes) -> bool:
-    """Return True if an address leads to a page or a picture, and names no mailbox or account."""
-    value = re.sub(r"[\x00-\x20]", "", unescape(raw.decode("latin-1")))
-    if _PLAIN_ADDRESS.match(value) is None:
-        return False
-    return name in _PICTURES or value[:4].lower() == "cid:" or not re.search("@|%40", value)
