@@ -27,7 +27,7 @@ _MEANING: Final = {
     "plain": "of no class, unchanged (not protected)",
 }
 _PARAMETERS: Final = (
-    *("mechanism", "status", "reviewed", "arithmetic", "own", "policy", "epsilon", "epsilon_unit"),
+    *("mechanism", "arithmetic", "own", "policy", "epsilon", "epsilon_unit"),
     *("per", "epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
 )
 """Settings of a run that are shown, by their names in the JSON values."""
@@ -206,7 +206,7 @@ def shown(sums: Report, *, signed: bool = False) -> Shown:
         drawn = not sums["only"] and not sums["classes"]
         first = signing(_facts(sums), without=_OF_ONLY if drawn else ())
         first += [Prose("In figures", _FIGURES)]
-    settings = {name: sums[name] for name in _PARAMETERS}
+    settings = {"guarantee": sums["status"]} | {name: sums[name] for name in _PARAMETERS}
     if isinstance(sums["only"], dict):  # lists of dpsan, which have no size
         settings["only"] = ", ".join(sums["only"])
     parts: list[Part] = [
