@@ -271,9 +271,9 @@ def test_a_line_breaks_inside_no_option_and_words_of_a_table_begin_together():
 def test_the_figures_are_those_of_the_page_on_classes():
     """Shares of sensitive words that change, of three sets, and of other words that do."""
     told = re.search(
-        r"(\d\d) of 100 sensitive words changed, in chats written in small letters (\d\d), in\s+"
+        r"(\d\d) of 100 sensitive words changed, in chats written in small letters (\d\d), in "
         r"invented documents of 13 kinds (\d\d)",
-        PAGE,
+        " ".join(PAGE.split()),
     )
     rows = (
         "presidio_synth_dataset_v2",
@@ -293,10 +293,7 @@ def test_each_of_the_eighteen_kinds_has_its_row():
 
 
 def test_no_word_of_it_needs_statistics():
-    assert (
-        re.findall(rf"(?<!\w)(?:{HARD})(?!\w)", PAGE.replace("Its theorem is written down", ""))
-        == []
-    )
+    assert re.findall(rf"(?<!\w)(?:{HARD})(?!\w)", PAGE) == []
 
 
 @pytest.mark.parametrize("heading", ["The decision", "Signed"])

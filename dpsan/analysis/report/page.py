@@ -27,7 +27,7 @@ _MEANING: Final = {
     "plain": "of no class, unchanged (not protected)",
 }
 _PARAMETERS: Final = (
-    *("mechanism", "status", "reviewed", "arithmetic", "own", "policy", "epsilon", "epsilon_unit"),
+    *("mechanism", "arithmetic", "own", "policy", "epsilon", "epsilon_unit"),
     *("per", "epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
 )
 """Settings of a run that are shown, by their names in the JSON values."""
@@ -67,7 +67,9 @@ _COUNTING: Final = (
     "Do not count words of the output: rare words become frequent ones. In news at epsilon 8, "
     "words about oil stand 516 times in one topic and 16 times in its output. Use dpsan estimate."
 )
-_HIDDEN: Final = "Which word of its group stood at a replaced word is hidden completely."
+_HIDDEN: Final = (
+    "A replaced word cannot be calculated back: any word of its group may have stood there."
+)
 
 
 def conclusion(sums: Report) -> tuple[str, bool]:
@@ -165,10 +167,15 @@ def _facts(sums: Report) -> dict[str, list[str]]:
     stores = ", ".join(sums["beside"] or ())
     beside = f"Written beside the output: {stores}; whoever has it can find originals again."
     beside = beside if stores else "No map, memo or review file was made by this run."
+    beside += " The audit log, from which this page is made, may hold personal data."
     columns = [f"Chosen columns or fields: {', '.join(sums['fields'])}."] * bool(sums["fields"])
     about_stores = [beside] * (sums["beside"] is not None)
     counts = ", ".join(f"{name} {number(many)}" for name, many in by_class.most_common())
-    replaced = [f"Of {words} words, by class: {counts}."] * bool(by_class)
+    share = percent(sums["expected_unchanged"])
+    replaced = [
+        f"Of {words} words, by class: {counts}.",
+        f"By chance up to {share} of the replaced words may be the original ones.",
+    ] * bool(by_class)
     drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(sums)[0]}"]
     drawn += [] if sums["classes"] else _passed(sums)
     done = [row for row in sums["files"] if row["finished"]]
@@ -199,7 +206,7 @@ def shown(sums: Report, *, signed: bool = False) -> Shown:
         drawn = not sums["only"] and not sums["classes"]
         first = signing(_facts(sums), without=_OF_ONLY if drawn else ())
         first += [Prose("In figures", _FIGURES)]
-    settings = {name: sums[name] for name in _PARAMETERS}
+    settings = {"guarantee": sums["status"]} | {name: sums[name] for name in _PARAMETERS}
     if isinstance(sums["only"], dict):  # lists of dpsan, which have no size
         settings["only"] = ", ".join(sums["only"])
     parts: list[Part] = [
