@@ -173,8 +173,10 @@ def labelled(known: Mapping[str, str]) -> Words:
                 words.add(word, labels if len(labels) == 3 else labels * 3, source)
     for letter in {word for word in [*known, *triggers()] if len(word) == 1}:
         words.add(letter, ["letter"] * 3, "letters")
+    owned = {f"{re.split('[ -]', phrase)[-1]}'s" for phrase in phrases()}  # Capital One's
     for word in plain_words(_HERE / "public" / "function.txt"):
-        words.add(word, ["func"] * 3, "function words")
+        if word not in owned:
+            words.add(word, ["func"] * 3, "function words")
     for word in triggers():
         words.add(word, ["func"] * 3, "function words")
         labels = words.labels[word]
