@@ -12,7 +12,6 @@ import re
 import traceback
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from itertools import islice
 from numbers import Real
 from pathlib import Path
 from typing import Final
@@ -272,8 +271,7 @@ def _near(path: Path | str, message: str, hint: str | Hint) -> str | Hint:
         return "a link to a file that is not there"
     folder, name = os.path.split(path)
     try:
-        with os.scandir(folder or ".") as entries:
-            names = [entry.name for entry in islice(entries, 10_000)]
+        names = os.listdir(folder or ".")[:10_000]  # noqa: PTH208 - as above
     except OSError:
         return hint
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)

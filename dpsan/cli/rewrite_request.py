@@ -106,8 +106,7 @@ class Request(RewriteOptions):
         for item in ("field", "seed", "unit", "unit_field") if self.inputs == [STDIN] else ():
             word, name = str(getattr(self, item) or "").strip("[']"), item.replace("_", "-")
             what = f"--{name} took the file {word}, and no FILE is left to read"
-            took = "." in word and Path(word).is_file()
-            refuse(took, what, f"a value first: --{name} VALUE {word}")
+            refuse("." in word and Path(word).is_file(), what, f"--{name} VALUE {word}")
         options = [item.metadata.get("name") for item in fields(self)]
         for path in self.inputs:
             name = f"--{str(path).lstrip('/').partition('=')[0]}"
