@@ -97,7 +97,7 @@ class EmbeddingError(DpsanError):
         self, path: Path | str, message: str, hint: str | Hint = "", *, line: int | None = None
     ) -> None:
         where = _named(path, message) + (f": line {line}" if line is not None else "")
-        super().__init__(f"{where}: {message}", hint)
+        super().__init__(f"{where}: {message}", _near(path, message, hint))
 
 
 class InputError(DpsanError):
@@ -107,7 +107,7 @@ class InputError(DpsanError):
         self, path: Path | str, message: str, hint: str = "", *, line: int | None = None
     ) -> None:
         where = f"{_named(path, message)}:{line}" if line is not None else _named(path, message)
-        super().__init__(f"{where}: {message}", hint)
+        super().__init__(f"{where}: {message}", _near(path, message, hint))
         self.what, self.line = message, line
 
 
@@ -259,6 +259,25 @@ def file_reason(error: OSError) -> str:
 
 
 NO_FILE: Final = "no such file"
+
+
+def _near(path: Path | str, message: str, hint: str | Hint) -> str | Hint:
+    """Return the hint of an error; of a file that is not there a near name, or what the name is."""
+    if message != NO_FILE or hint not in ("", PIPE):
+        return hint
+    if all(map(os.path.exists, parts := str(path).split(","))):
+        return f"several files have spaces between them: {' '.join(parts)}"
+    if os.path.islink(path):  # noqa: PTH114 - a text
+        return "a link to a file that is not there"
+    folder, name = os.path.split(path)
+    try:
+        names = os.listdir(folder or ".")[:10_000]  # noqa: PTH208 - as above
+    except OSError:
+        return hint
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
+    return f"did you mean {os.path.join(folder, near[0])}?" if near else hint  # noqa: PTH118
+
+
 NO_STDIN: Final = "standard input is not read here (write it to a file)"
 PIPE: Final = "text comes from standard input: echo TEXT | dpsan rewrite ..."
 

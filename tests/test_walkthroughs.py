@@ -58,6 +58,26 @@ def test_a_transcript_runs(heading, transcript, tmp_path):
         assert "customer" not in (tmp_path / "safe.csv").read_text()
 
 
+def test_the_nightly_job_and_the_smallest_group(transcript, tmp_path):
+    """docs/jobs.md: three nights of one day, of which the last has a broken file."""
+    nightly, group = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "jobs.md").read_text(), re.S)
+    (tmp_path / "inbox" / "2026-11-30").mkdir(parents=True)
+    for name, text in (
+        ("a.txt", "Grace Young left.\n"),
+        ("b.csv", "id,body\n1,Grace Young left\n"),
+    ):
+        (tmp_path / "inbox" / "2026-11-30" / name).write_text(text)
+    done = transcript(nightly)
+    assert done.returncode == 0, done.stderr
+    assert "broken.jsonl:1: invalid JSON" in done.stderr
+    assert done.stdout.splitlines()[1].endswith(":2")  # the second run skips both
+    states = re.findall(r'"type":"run".*?"status":"(\w+)"', done.stdout)
+    assert states == ["complete", "complete", "partial"]
+    assert "Grace" not in (tmp_path / "clean" / "2026-11-30" / "b.csv").read_text()
+    (tmp_path / "table.csv").write_text("id,city,age\n1,Leeds,30\n2,Leeds,30\n3,York,41\n")
+    assert transcript(group).stdout.split() == ["1", "York,41"]
+
+
 def test_a_line_that_must_fail_is_seen(transcript):
     assert transcript("! true\n").returncode == 9
     assert transcript("! false\n").returncode == 0

@@ -27,7 +27,12 @@ PAGES = {
     "Use": {
         **dict.fromkeys(["docs/classes.md", "docs/readability.md", "docs/formats.md"], ""),
         **dict.fromkeys(["docs/back.md", "docs/strings.md", "docs/languages.md"], ""),
-        **{"docs/cluster.md": "", "docs/python.md": "", "docs/adapters/README.md": "adapters.md"},
+        **{
+            "docs/cluster.md": "",
+            "docs/python.md": "",
+            "docs/jobs.md": "",
+            "docs/adapters/README.md": "adapters.md",
+        },
     },
     "Decide": {
         "SECURITY.md": "security.md",

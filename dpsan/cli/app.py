@@ -150,6 +150,7 @@ def run() -> int:
         command = getattr(context, "info_name", "")
         if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
             text = f"no such option: {name} ({hint})"
+        pairs = [*zip(sys.argv, sys.argv[1:], strict=False)]
         dashed = (word for word in sys.argv[1:] if name and word[:1] == "-")
         if file := next((word for word in dashed if Path(word).exists()), ""):
             text = f"no such option: {file} (the file: ./{file})"
@@ -162,7 +163,6 @@ def run() -> int:
             more = "one FILE; a list has commas, such as 4,8, and a name with spaces is quoted"
             text += f" ({DROPPED.get(f'{command} FILE', more)})"
         if text.startswith("missing argument"):
-            pairs = zip(sys.argv, sys.argv[1:], strict=False)
             taken = [pair for pair in pairs if pair[0][:1] == "-" and Path(pair[1]).is_file()]
             took = [f"{name} took {file}" for name, file in taken] or ["standard input is not read"]
             text += f" ({took[-1]})"
@@ -170,7 +170,6 @@ def run() -> int:
             text = text.replace(word, name_or_count(word))
         param: Any = getattr(error, "param", None)
         such = DROPPED.get(f"{param and param.name} NUMBER", "")
-        pairs = zip(sys.argv, sys.argv[1:], strict=False)
         files = [
             word for name, word in pairs if such and name in param.opts and Path(word).is_file()
         ]

@@ -148,20 +148,20 @@ class Explain(Page, Vocabulary, Privacy):
     pass."""
     unknown: bool = flag("--unknown")
     """Also explain ⊥, the input of every out-of-vocabulary word."""
+    allow_unproved: bool = flag("--allow-unproved", panel=PRIVACY)
+    """Not needed: nothing is rewritten. It is taken so that the options of rewrite can stay."""
     top: int = option("--top N", 10, min=0)
     """Number of outputs to list."""
 
     def run(self) -> int:
         """Explain each word by a mechanism, or each text by its rules."""
         words = self.words or []
-        named = filter(os.path.isfile, (word for word in words if "." in word))
-        path = next(named, "")
+        path = next(filter(os.path.isfile, (word for word in words if "." in word)), "")
         hint = f"its text: dpsan explain --only sensitive - < {path}"
         refuse(path, f"{path}: a file, and words are explained", hint)
         if self.only is not None:
             return self._rules(self.only, words)
-        nothing = not words and not self.unknown
-        refuse(nothing, "give a WORD, or --unknown")
+        refuse(not words and not self.unknown, "give a WORD, or --unknown")
         refuse("-" in words, "words are not read from stdin", "xargs dpsan explain -e 8 < FILE")
         self.required_epsilon()
         self.check_files()
@@ -248,8 +248,8 @@ class Calibrate(Json, Vocabulary, Privacy):
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""
-        single = (self.unchanged is None) != (self.epsilon_ldp is None)
-        refuse(not single, "give one of --unchanged, --epsilon-ldp")
+        both = (self.unchanged is None) == (self.epsilon_ldp is None)
+        refuse(both, "give one of --unchanged, --epsilon-ldp")
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
         self.check_files()
         from dpsan.mechanisms.registry import check_base, mechanism_class

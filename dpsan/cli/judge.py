@@ -42,9 +42,7 @@ class Report(Page):
         reports, failed = results(self.audits, read_audit)
         from dpsan.analysis.report.page import shown
 
-        signed = self.html is not None
-        pages = [shown(report, signed=signed) for report in reports]
-        self.show(reports, pages)
+        self.show(reports, [shown(report, signed=self.html is not None) for report in reports])
         return int(failed)
 
 

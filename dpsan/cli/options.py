@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import Field, dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from select import select
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import Command, flag, option, setting
@@ -282,6 +285,7 @@ class Container(Reading):
 
     def containers(self, paths: Sequence[Path]) -> list[type[Format]]:
         """Return the formats of files, by name.  Raises UsageError: an option is not for them."""
+        from dpsan.formats import text
         from dpsan.formats.registry import format_class, format_name, formats_with, refuse_suffix
 
         names = {format_name(self.format_, str(path)) for path in paths}
@@ -290,6 +294,11 @@ class Container(Reading):
             what = f"{kinds[0].name} has no --field"
             if STDIN in paths and self.format_ == "auto":
                 what = "standard input does not tell its format"
+                with suppress(OSError):
+                    there = not os.isatty(0) and select([0], [], [], 1)[0]
+                    hint = text.ICONV.format("UTF-16")
+                    wrong = there and os.read(0, 2) in text.UTF16  # refused in any case
+                    refuse(wrong, "standard input looks like UTF-16", hint)
             if not any(kind.takes_fields for kind in kinds):  # else no other format is imported
                 refuse_suffix(str(paths[0]))
                 raise UsageError(what, f"with -f: {formats_with('takes_fields')} have fields")

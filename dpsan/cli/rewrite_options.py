@@ -97,17 +97,23 @@ class RewriteOptions(Container, Sanitizing):
     """With -O: skip finished outputs."""
     dry_run: bool = flag("-n, --dry-run", panel=OUTPUT, decides=False)
     """Write nothing. Print the number of words, the privacy cost and three examples."""
-    copies: int = option("--copies N", 1, min=1, panel=OUTPUT, variable=True)
+    copies: int = option("--copies N", 1, min=1, max=1000, panel=OUTPUT, variable=True)
     """Write N independent outputs of every record. They cost N times epsilon."""
-    jobs: int | None = option("-j, --jobs N", min=1, panel=RUNNING, variable=True, decides=False)
+    jobs: int | None = option(
+        "-j, --jobs N", min=1, max=1024, panel=RUNNING, variable=True, decides=False
+    )
     """Number of processes. Each holds the vectors; with --engine ray, default one for each CPU."""
     log_json: Path | None = option("--log-json FILE", panel=RUNNING, use=Use.WRITTEN, decides=False)
     """Write a line of JSON for each input when it ends: path, status, records, words, epsilon,
     seconds."""
+    quiet: bool = flag("-q, --quiet", panel=RUNNING, decides=False)
+    """Print only errors and what needs a look: columns and fields that pass, what is left out, and
+    other warnings."""
     verbose: bool = flag("-v, --verbose", panel=RUNNING, decides=False)
     """Also print the privacy cost of the run and what it does not protect."""
-    invalid: str = option("--invalid replace|error", "replace", panel=RARE, variable=True)
-    """Replace undecodable bytes by U+FFFD, or fail. With -i they always fail."""
+    invalid: str | None = option("--invalid replace|error", panel=RARE, variable=True)
+    """Replace undecodable bytes by U+FFFD, or fail. Default: replace in text, fail in tables and
+    JSON, and with -i."""
     engine: str = option("--engine local|ray", "local", panel=RARE, variable=True, decides=False)
     """`ray` runs on a cluster; it needs -O. The words under a seed are the same."""
     address: str | None = option("--address ADDR", panel=RARE, variable=True, decides=False)
@@ -281,12 +287,8 @@ class Completed:
 
 def _state(path: Path) -> int:
     """A number for device, inode and time of change, as there may be very many files."""
-    status = _stat(path)
-    return hash((status.st_dev, status.st_ino, status.st_mtime_ns)) if status else _ABSENT
-
-
-def _stat(path: Path) -> os.stat_result | None:
     try:
-        return path.stat()
+        status = path.stat()
     except OSError:
-        return None
+        return _ABSENT
+    return hash((status.st_dev, status.st_ino, status.st_mtime_ns))

@@ -25,8 +25,7 @@ def say_result(request: Request, run: Run, result: Result) -> int:
     if request.doubtful_header and result.done:
         say("the first row of a table passes unchanged, as its header (--no-header if it is data)")
     sources = dict.fromkeys(map(described_in, request.kinds))
-    for line in result.passing.lines():
-        # --quiet does not silence it.
+    for line in result.passing.lines(keys=not request.quiet):
         say(f"{line} ({'; '.join(sources)})" if line.startswith((PASSED, LEFT_OUT)) else line)
     for source in sources:
         if not (request.quiet or source.startswith("man ")):

@@ -103,6 +103,10 @@ class Request(RewriteOptions):
             left = {*glob("*")} - {name, *map(str, self.files or ())}  # noqa: PTH207
             others = [path for path in map(Path, left) if not path.is_file() or path.stat().st_size]
             refuse(not others, f"-k {name}: the shell put names of files for **", "-k '**'")
+        for item in ("field", "seed", "unit", "unit_field") if self.inputs == [STDIN] else ():
+            word, name = str(getattr(self, item) or "").strip("[']"), item.replace("_", "-")
+            what = f"--{name} took the file {word}, and no FILE is left to read"
+            refuse("." in word and Path(word).is_file(), what, f"--{name} VALUE {word}")
         options = [item.metadata.get("name") for item in fields(self)]
         for path in self.inputs:
             name = f"--{str(path).lstrip('/').partition('=')[0]}"
@@ -265,7 +269,7 @@ class Request(RewriteOptions):
             format=self.format_,
             options=self.read_options(
                 # Written over the input, the bytes would be lost.
-                invalid="error" if self.in_place else self.invalid,
+                invalid="error" if self.in_place else self.invalid or "",
                 # Written over the input, what is left out would be lost.
                 strict=self.strict or self.in_place,
                 unit_field=self.unit_field or "",

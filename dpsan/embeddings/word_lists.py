@@ -143,8 +143,8 @@ CLASSES: Final = (*("names", "places", "organizations", "nationalities", *STRING
 """Names of the classes that come with dpsan."""
 SPANS: Final = "spans"
 """Stands alone in ``--only``: no class, only what spans and fields of a class hold."""
-_LISTED: Final = ("names", "places", "organizations", "nationalities", "health")
-"""Classes of whose words those of a file may become."""
+_LISTED: Final = ("names", "given", "surname", *CLASSES[1:4], "health")
+"""Classes and groups of whose words those of a file may become."""
 FIELD_CLASSES: Final = (*CLASSES, "given", "surname", "city", "country", "state", "medicine")
 """Classes and groups of which each word of a field can be drawn."""
 PRESETS: Final = {
@@ -260,8 +260,11 @@ def _own(name: str, drawn: str, tokenizer: str | None) -> WordClass:
         names = (*CLASSES, *PRESETS)
         meant = [_meant(part) for part in re.findall(r"[\w-]+", name.lower())]
         hint = f"did you mean {','.join(dict.fromkeys(filter(None, meant)))}?"
-        if not all(meant) or not meant or name.startswith("-"):  # no class is taken away
-            hint = f"{'none is taken away; ' * (name[0] == '-')}classes: {', '.join(names)}"
+        taken = name[0] in "-!^~"
+        if not all(meant) or not meant or taken:
+            hint = f"{'none is taken away; ' * taken}classes: {', '.join(names)}"
+        if Path(name.rpartition(":")[0]).is_file():
+            hint = f"behind a list stands {', '.join(_LISTED[:-1])} or {_LISTED[-1]}"
         file = name.partition(" ")[2]
         if file and Path(file).exists():
             hint = f"did you mean --only {name}?"

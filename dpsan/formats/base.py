@@ -34,8 +34,8 @@ class ReadOptions:
     """Options for reading texts from bytes."""
 
     encoding: str = "utf-8"
-    invalid: str = "replace"
-    """``replace`` (U+FFFD, counted) or ``error``."""
+    invalid: str = ""
+    """``replace`` (U+FFFD, counted) or ``error``; empty: ``error`` of records that have fields."""
     max_record: ClassVar[int] = 64 << 20
     """Largest record in bytes; it takes up to ten times as much memory."""
     force_text: bool = False
@@ -170,6 +170,7 @@ class Format(ABC):
     @classmethod
     def suited(cls, options: ReadOptions) -> ReadOptions:
         """Return the options; of mixed files those that concern this format, and no others."""
+        options = replace(options, invalid=options.invalid or "error" * cls.needs_fields)
         if not options.mixed:
             return options
         default = ReadOptions()

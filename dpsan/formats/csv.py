@@ -33,6 +33,7 @@ from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_reco
 from dpsan.text.shape import compiled
 
 _QUOTED: Final = compiled(rb'(?:[^"]++|"")*+')
+_UNIX: Final = "tr '\\r' '\\n' < FILE | dpsan rewrite -f csv ..."
 _SEPARATOR: Final = compiled(rb"""(?i)sep=([\t -!#-/:-@[-`{-~])\r?""")
 """First line by which a file tells Excel its delimiter; it passes."""
 
@@ -192,8 +193,7 @@ class CsvFormat(Format):
 
 def _texts(source: Source, row: Row, options: ReadOptions) -> list[str]:
     """Return what the cells of a header say."""
-    lenient = ReadOptions(encoding=options.encoding)
-    return [decode(source, row.line, value(cell), lenient)[0] for cell in row.cells]
+    return [decode(source, row.line, value(cell), options)[0] for cell in row.cells]
 
 
 class TsvFormat(CsvFormat):
@@ -209,7 +209,8 @@ def other_delimiter(cells: Sequence[bytes], delimiter: bytes) -> str:
     for other in (b";", b"\t", b"|", b",") if len(cells) == 1 else ():
         if other in cells[0] and other != delimiter:
             shown = "'\\t'" if other == b"\t" else f"'{other.decode()}'"
-            return f"one column; are they separated by {shown}? --delimiter {shown}"
+            tsv = "-f csv " * (delimiter == b"\t")
+            return f"one column; are they separated by {shown}? {tsv}--delimiter {shown}"
     return ""
 
 
@@ -236,6 +237,8 @@ class _Table:
         self.special = compiled(b'["\n\r' + re.escape(delimiter) + b"]")
         """Text between quotes."""
         self._width = len(first.cells)
+        if any(b"\r" in cell for cell in first.cells if cell[:1] != b'"'):
+            raise InputError(source.name, "lines end in CR alone", _UNIX, line=first.line)
         cells = first.cells if options.header else []
         names = _texts(source, first, options) if options.header else []
         by_name = any(field in names for field in options.fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from threading import get_ident
@@ -11,6 +12,7 @@ from dpsan.errors import UsageError
 from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
 from dpsan.formats.passing import Fields, Position, Positions, named_type
 from dpsan.formats.paths import parse_fields, places
+from dpsan.only.keys import holds_person
 from dpsan.text.spanned_tokens import Spans
 
 
@@ -53,6 +55,10 @@ class ObjectStrings:
             if not field.optional and number not in self._chosen.seen:
                 hint = "add ? to the name if it may be absent"
                 raise UsageError(f"the value has no field '{field.name}'", hint)
+        if excluded and (place := self._positions.top.place) is not None:
+            for name in place.unused():
+                what = f"no value has the path '{name}' of except_"
+                warnings.warn(f"{what} (add ? to it if it may be absent)", stacklevel=3)
 
     def spans(self) -> list[Spans] | None:
         """Return spans that hold all of the texts whose paths tell their class; None: no path."""
@@ -101,7 +107,8 @@ class ObjectStrings:
             return items
         if not isinstance(value, Mapping | list | tuple | bool | int | float):
             kinds = "dicts, lists, strings, numbers, booleans and None"
-            raise TypeError(f"a value may hold {kinds} (got {type(value).__name__})")
+            path = "*" if holds_person(position.path) else position.path or "the value"
+            raise TypeError(f"{path} must be of {kinds} (got {type(value).__name__})")
         if place.strict:
             raise KindError(position, b"")
         return value

@@ -87,10 +87,10 @@ class Passing:
         """Add what passes in another input."""
         self.add(other.fields.values(), other.noted)
 
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each kind of field, and one for all other text."""
+    def lines(self, *, keys: bool = True) -> Iterator[str]:
+        """Yield a line for each kind of field, ``keys`` among them, and one for all other text."""
         for kind in self.fields.values():
-            if kind.others:
+            if kind.others and (keys or kind.kind != "key"):
                 yield fields_line(kind.row())
             for name, near in kind.twins():
                 yield (

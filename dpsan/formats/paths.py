@@ -44,6 +44,7 @@ class Wild(NamedTuple):
 Step: TypeAlias = str | Wild | None
 """A name; None for every item of a list."""
 _Live: TypeAlias = frozenset[tuple[int, int]]
+_Made: TypeAlias = "dict[_Live, Place | None]"
 
 
 class Field(NamedTuple):
@@ -158,12 +159,11 @@ class Place:
         fields: of the record, and after them what is left out.
         chosen: how many are fields.
         live: numbers of those that lead here, and how many of their steps are behind.
-        places: by the same, all places of the record: few, as places of equal choice are one.
+        places: by the same, all places of the record: few, as places of equal choice are one;
+            None: left out.
     """
 
-    def __init__(
-        self, fields: Sequence[Field], chosen: int, live: _Live, places: dict[_Live, Place]
-    ) -> None:
+    def __init__(self, fields: Sequence[Field], chosen: int, live: _Live, places: _Made) -> None:
         self._fields, self._chosen, self._live, self._places = fields, chosen, live, places
         ahead = [(fields[number], at) for number, at in live if number < chosen]
         ended = [
@@ -215,6 +215,13 @@ class Place:
                 live.add((number, at + 1))
         return _place(self._fields, self._chosen, live, self._places)
 
+    def unused(self) -> list[str]:
+        """Return the names of what is to be left out, and was nowhere so far."""
+        gone = (key for key, place in self._places.items() if place is None)
+        used = {self._fields[number] for key in gone for number, _ in key}
+        rest = set(self._fields[self._chosen :]) - used
+        return sorted(field.name for field in rest if not field.optional)
+
     @property
     def wanted(self) -> str:
         """Kinds of values that are allowed here, for messages."""
@@ -230,7 +237,7 @@ def places(fields: Sequence[Field], excluded: Iterable[Field] = ()) -> Place | N
 
 
 def _place(
-    fields: Sequence[Field], chosen: int, live: set[tuple[int, int]], made: dict[_Live, Place]
+    fields: Sequence[Field], chosen: int, live: set[tuple[int, int]], made: _Made
 ) -> Place | None:
     """Return the place that some fields lead to."""
     waiting = [*live]
@@ -241,9 +248,11 @@ def _place(
             live.add(following)
             waiting.append(following)
     out = any(number >= chosen and at == len(fields[number].steps) for number, at in live)
+    key = frozenset(live)
+    if out:  # only what ended here
+        made[frozenset(at for at in live if at[1] == len(fields[at[0]].steps))] = None
     if out or all(number >= chosen for number, _ in live):
         return None
-    key = frozenset(live)
     if key not in made:
         made[key] = Place(fields, chosen, key, made)
     return made[key]
@@ -256,6 +265,8 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     names = [*names]
     if not name.strip("*"):
         return "name each, with commas: -k a,b"
+    if re.search(r"[*?]|\[.+\]", name):
+        return "columns have no patterns: name each, with commas: -k a,b"
     if (before := name.rpartition(":")[0]) in names:
         return f"after the colon stands one class: {before}:names"
     if set(several := re.split(r"[\s;|]+", name)) <= {*names}:

@@ -19,9 +19,9 @@ from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.registry import binary, refuse_document, refuse_records, refuse_suffix
 
-_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
+UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _UTF32: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-_ICONV: Final = "iconv -f {} -t UTF-8 FILE | dpsan rewrite ..."
+ICONV: Final = "iconv -f {} -t UTF-8 FILE | dpsan rewrite ..."
 
 _Item: TypeAlias = tuple[int, bytes, bytes]
 """A record's line, its bytes and its ending."""
@@ -135,7 +135,8 @@ def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple
     except UnicodeDecodeError as error:
         if options.invalid == "error":
             what = f"invalid {options.encoding} at byte {error.start + 1}"
-            hint = "see --encoding, or --invalid replace"
+            hint = "--encoding latin-1 if it is that, or of JSON iconv -f latin1 -t utf-8 FILE; "
+            hint += "--invalid replace writes U+FFFD"
             raise InputError(source.name, what, hint, line=line) from None
         text = raw.decode(options.encoding, errors="replace")
         return text, max(1, text.count("\ufffd") - raw.count(b"\xef\xbf\xbd"))
@@ -154,7 +155,8 @@ def text_encoding(name: str) -> str:
         raise UsageError(f"unknown encoding '{name}'", "such as utf-8, latin-1 or cp1252") from None
     if encoding == "utf-8-sig":
         return "utf-8"  # a byte order mark is kept anyway
-    refuse(newline != b"\n", f"encoding '{name}' is not supported", "convert the file to UTF-8")
+    hint = f"convert the file to UTF-8, such as by {ICONV.format('UTF-16')}"
+    refuse(newline != b"\n", f"encoding '{name}' is not supported", hint)
     return encoding
 
 
@@ -164,9 +166,9 @@ def byte_order_mark(source: Source, raw: bytes) -> bytes:
     Raises:
         InputError: that of UTF-16.
     """
-    if raw.startswith(_UTF16):
+    if raw.startswith(UTF16):
         name = "UTF-32" if raw.startswith(_UTF32) else "UTF-16"
-        raise InputError(source.name, f"looks like {name}", _ICONV.format(name), line=1)
+        raise InputError(source.name, f"looks like {name}", ICONV.format(name), line=1)
     return codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
 
 

@@ -264,6 +264,15 @@ class Memo(MemoFile):
         """
         return self.originals(unit).restore(text)
 
+    def restore_object(self, data: Any, unit: str) -> Any:
+        """Return a value with the originals of a unit in all of its strings, see :meth:`restore`.
+
+        Raises:
+            OutputError, TypeError, UsageError: as :meth:`rewrite_object`.
+        """
+        strings = ObjectStrings(data)
+        return strings.with_texts(map(self.originals(unit).restore, strings.texts))
+
     def originals(self, unit: str) -> Originals:
         """Return what puts the originals of a unit back, also into chunks of a stream
         (:class:`dpsan.restore.restoring.Chunks`).  Raises OutputError.

@@ -10,6 +10,8 @@ first::
     {"word": ..., "count": N, "class": ..., "group": ..., "rule": ..., "passes": null}
     {"word": ..., "count": N, "class": null, "group": null, "rule": null, "passes": BY}
 
+Words that pass and may be names have ``"may_be_name": true`` and come first.
+
 The file ``.dpsan-request`` says with which options, and from which inputs, outputs of ``-O`` were
 made.  Each run appends one line of JSON: epsilon, and a keyed digest of all options that decide the
 outputs.  ``--resume`` goes on only where all these lines have its own digest.  Before an output
@@ -163,6 +165,13 @@ def _sums(totals: Accountant) -> dict[str, Any]:
 
 
 SCHEMA: Final = 1
+_NAMES: Final = ("names", "given names that are words", "places", "form of words")
+"""By what a word passes that may be a name."""
+
+
+def _may_be_name(passes: str | None) -> dict[str, Any]:
+    """Return what the row of a word that passes says besides; nothing if it is hardly a name."""
+    return {"may_be_name": True} if (passes or "").removeprefix("list ") in _NAMES else {}
 
 
 class Review:
@@ -197,12 +206,14 @@ class Review:
         with self._sink:
             head = {"type": "review", "schema": SCHEMA, "dpsan": __version__}
             self._sink.write(orjson.dumps(head | {"complete": kind is None}) + b"\n")
-            pairs = sorted(self._counts.items(), key=lambda pair: (not pair[0][2], -pair[1]))
+            pairs = sorted(self._counts.items(), key=lambda pair: -pair[1])
+            pairs.sort(key=lambda pair: (not pair[0][2], not _may_be_name(pair[0][2])))
             for (word, reason, passes), count in pairs:
                 group, rule = reason or (None, None)
                 row = {"word": encodable(word), "count": count}
                 row |= {"class": self._classes.get(group or ""), "group": group, "rule": rule}
-                self._sink.write(orjson.dumps(row | {"passes": passes}) + b"\n")
+                row |= {"passes": passes} | _may_be_name(passes)
+                self._sink.write(orjson.dumps(row) + b"\n")
             self._sink.commit()
 
 

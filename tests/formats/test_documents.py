@@ -68,7 +68,7 @@ def test_the_command(folder, dpsan):
     told = done.stderr.decode()
     assert done.returncode == 1
     assert "b.eml:3: a mail that is nothing but an attachment\n" in told
-    assert "left out: 1 header (man dpsan, CONTAINERS)" in told
+    assert "left out: 1 From header (man dpsan, CONTAINERS)" in told
     assert "passed unchanged, and may hold text: 2 attributes, 1 layout part (man" in told
     out = folder / "out"
     assert (out / "a.html").read_bytes() == PAGE.replace(b"Here", b"here")

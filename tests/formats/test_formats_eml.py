@@ -125,9 +125,12 @@ def test_strict_refuses_what_would_be_left_out():
 def test_planted_everywhere():
     found, outcome = run(PLANTED.format("Zorblatt"))
     assert b"orblatt" not in found
-    assert outcome.passing.noted == {"left out:attachment": 2, "left out:header": 14}
+    usual = ("To", "Cc", "Date", "Message-ID", "Received")
+    noted = {"attachment": 2, "From header": 2, "other header": 7}
+    noted |= {f"{name} header": 1 for name in usual}  # X-Zorblatt is data
+    assert outcome.passing.noted == {f"left out:{kind}": many for kind, many in noted.items()}
     found, outcome = run("To: " + "a@b.c, " * 20_000 + "\n\nx")
-    assert outcome.passing.noted == {"left out:header": 1}
+    assert outcome.passing.noted == {"left out:To header": 1}
     drawn = out(PLANTED.format("Zorblatt"), "from", "x-zorblatt")
     assert drawn.startswith("From: W <W>\nSubject: W\nX-Zorblatt: W\n")
 
@@ -176,7 +179,7 @@ def test_a_part_of_a_digest_is_a_mail():
     mail = f"Content-Type: multipart/digest; boundary=b\n\n--b\n{part}\n--b--\n"
     found, outcome = run(mail)
     assert b"--=_00000001\n\nSubject: W W\n\nW\n--=" in found
-    assert outcome.passing.noted == {"left out:header": 1}
+    assert outcome.passing.noted == {"left out:From header": 1}
 
 
 IMAGE = "Content-Type: image/png\n\nx"

@@ -136,9 +136,11 @@ def test_malformed_tells_place_and_no_content():
 
 def test_invalid_bytes():
     data = b'{"text":"a \xff","n":"\xff"}\n'
-    assert run(data, "text", sanitizer=SAME) == '{"text":"a \ufffd","n":"'.encode() + b'\xff"}\n'
-    with pytest.raises(InputError, match="invalid utf-8 at byte"):
-        run(data, "text", invalid="error")
+    expected = '{"text":"a \ufffd","n":"'.encode() + b'\xff"}\n'
+    assert run(data, "text", sanitizer=SAME, invalid="replace") == expected
+    for invalid in ("error", ""):
+        with pytest.raises(InputError, match=r"1: invalid utf-8 at byte 12 .*iconv -f latin1"):
+            run(data, "text", invalid=invalid)
 
 
 def test_grammar_of_fields():

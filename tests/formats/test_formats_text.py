@@ -405,3 +405,10 @@ def test_copies_and_encodings():
     data = "h,é\nà,ü\n".encode("latin-1")
     assert run(data, "é", sanitizer=SAME, encoding="latin-1") == data
     assert run(data, "é", encoding="latin-1") == "h,é\nà,<unk>\n".encode("latin-1")
+    damaged = b"h,i\n\xff,a\n"  # a table is not damaged with status 0
+    for field, line, table in (("é", 1, data), ("1", 1, data), ("h", 2, damaged)):
+        with pytest.raises(InputError, match=f"^test:{line}: invalid utf-8 .*--encoding latin-1"):
+            run(table, field)
+    assert run(damaged, "h", sanitizer=SAME, invalid="replace") == "h,i\n\ufffd,a\n".encode()
+    with pytest.raises(InputError, match=r"^test:1: lines end in CR alone"):
+        run(b"id,body\r1,Grace Young\r", "body")

@@ -36,6 +36,12 @@ def test_each_different_word_has_its_count_and_reason(dpsan, tmp_path):
     assert by_word["Case"]["rule"] == "title 1"
     passes = {word: row["passes"] for word, row in by_word.items() if row["passes"]}
     assert passes["Mr"] == "list titles"
+    assert {row["word"] for row in rows if row.get("may_be_name")} == set()
+    small = "Met bob, and may walker or zzyrk come.\n"
+    _, rows = reviewed(dpsan, tmp_path, "--force", text=small)
+    flagged = [row["word"] for row in rows if row.get("may_be_name")]
+    assert flagged == [row["word"] for row in rows][: len(flagged)]  # a reviewer reads them first
+    assert {"bob", "walker"} <= {*flagged} <= {"bob", "walker", "zzyrk"}
     assert passes["3"] == "rule counted"
     assert passes["Monday"] == "class dates is not chosen"
     assert by_word["end"]["count"] == 2
@@ -52,7 +58,7 @@ def test_a_handle_that_follows_a_name_has_its_class_in_review_and_audit(dpsan, t
 
 def test_words_that_pass_come_first_and_frequent_ones_before_others(dpsan, tmp_path):
     _, rows = reviewed(dpsan, tmp_path)
-    order = [(row["passes"] is None, -row["count"]) for row in rows]
+    order = [(not row["passes"], "may_be_name" not in row, -row["count"]) for row in rows]
     assert order == sorted(order)
 
 

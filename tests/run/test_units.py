@@ -168,6 +168,10 @@ def test_answers_are_restored_from_the_memo(dpsan, tmp_path):
         assert [memo.restore(text, "a") for text in sent] == MESSAGES[:5]
         assert memo.restore(other, "b") == MESSAGES[0]
         assert memo.restore(sent[0], "c") == sent[0]
+        value = {"said": MESSAGES[:2], "call": json.dumps({"to": MESSAGES[2]}), "n": [1, None]}
+        drawn = memo.rewrite_object(value, "a")
+        assert drawn != value
+        assert memo.restore_object(drawn, "a") == value
     rows = [{"id": "a", "text": sent[1]}, {"id": "b", "text": other}, {"id": "c", "text": other}]
     data = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
     line = ["restore", "--memo", "m", "--unit-field", "id", "-f", "jsonl", "-k", "text"]

@@ -339,6 +339,26 @@ def test_what_cannot_be_drawn_is_refused_in_a_line_without_content(value, how, e
     assert "\n" not in str(caught.value)
 
 
+@cases(
+    "value told",
+    ({"a": [{"b": b"secret"}]}, r"^a\[\].b must be of .* \(got bytes\)$"),
+    ({"Grace Young": {1}}, r"^\* must be of .* \(got set\)$"),
+    ({1}, r"^the value must be of .* \(got set\)$"),
+)
+def test_a_type_that_is_none_of_json_is_named_with_its_place(value, told):
+    with pytest.raises(TypeError, match=told):
+        MASK.rewrite_object(value)
+
+
+def test_a_path_of_except_that_fits_nothing_is_told():
+    value = {"a": {"b": "x"}, "c": '{"d": "x"}'}
+    for path in ("a", "a.b", "c.d", "**.d", "z?", "**"):
+        MASK.rewrite_object(value, except_=path)  # a warning is an error
+    for path in ("z", "a.z", "**.z", "a.b.c"):
+        with pytest.warns(UserWarning, match=r"^no value has the path '.*' of except_ \(add \?"):
+            MASK.rewrite_object(value, except_=["a?", path])
+
+
 def test_a_value_inside_of_itself_is_refused():
     value = []
     value.append(value)

@@ -167,6 +167,8 @@ def counts_by_group(
     """
     groups = defaultdict[str, Ids](lambda: np.zeros(inputs, dtype=np.int64))
     hashes, repeated = set[int](), 0  # no text stays in memory
+    texts, by = [*texts], [*by]
+    refuse(len(texts) != len(by), "texts and by have different lengths")
     for text, label in zip(texts, by, strict=True):
         if text is None or text != text:  # a missing value of a data frame
             continue

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
@@ -64,6 +64,10 @@ class _Page:
 
 def _written(before: bytes, encode: _Encode, texts: list[str]) -> bytes:
     return before + encode(texts[0])
+
+
+_USUAL: Final = re.compile("(?i)bcc|cc|date|from|message-id|received|reply-to|sender|to")
+"""Names of headers that a message shows: another one may be data."""
 
 
 class _Mail:
@@ -129,7 +133,7 @@ class _Mail:
         elif written := entity.built(name.lower(), boundary):
             self._write(f"{name}: {written}")
         else:
-            self.noted[f"{LEFT_OUT}:header"] += 1
+            self.noted[f"{LEFT_OUT}:{name if _USUAL.fullmatch(name) else 'other'} header"] += 1
 
     def _multipart(self, entity: mail_parts.Entity, boundary: str) -> Iterator[Record]:
         if entity.preamble is not None:
