@@ -30,16 +30,16 @@ from scipy.stats import rankdata
 
 from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import Classifier
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.base import Embeddings, Progress
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.distributions import Progress, distributions, draw
+from dpsan.outcomes.distributions import distributions, draw
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpsan.analysis.pages import Cell, Section, Shown
 from dpsan.errors import UsageError, printable
-from dpsan.mechanisms.description import finite
+from dpsan.mechanisms.registry import finite
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
     from dpsan.analysis.pages import Shown
     from dpsan.embeddings.base import Embeddings
-    from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.store import Store
     from dpsan.embeddings.word_lists import PublicWords
     from dpsan.formats.base import Format, ReadOptions
     from dpsan.space.metric_space import MetricSpace
@@ -150,7 +150,7 @@ class Vocabulary(Quiet):
 
     def store(self) -> Store:
         """Return the cache; its complaints and the progress of long tables go to stderr."""
-        from dpsan.embeddings.cache.store import Store
+        from dpsan.embeddings.store import Store
 
         if self.quiet:
             return Store()

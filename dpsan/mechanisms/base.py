@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import numpy as np
 
 from dpsan.errors import Hint, UsageError, check_positive, unknown_name
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table
+from dpsan.mechanisms.tables import PointSampler, Sampler, Table
 from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 from dpsan.privacy.certificate import (

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import word_frequencies
 from dpsan.mechanisms.base import Certificate, Mechanism, clip_parameter, delta_parameter, parameter
-from dpsan.mechanisms.samplers.base import PointSampler, Projection, nearest, nearest_in
+from dpsan.mechanisms.tables import PointSampler, Projection, nearest, nearest_in
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, largest_escape
 from dpsan.privacy.rounding import (

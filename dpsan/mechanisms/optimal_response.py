@@ -72,7 +72,8 @@ import numpy as np
 from dpsan.embeddings.base import wanted_outputs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, MetricSpace, parameter
-from dpsan.mechanisms.optimal.public_base import (
+from dpsan.mechanisms.tables.near_sets import Base, Group
+from dpsan.mechanisms.tables.public_base import (
     MOST_FREQUENT,
     BaseTask,
     favours,
@@ -80,7 +81,6 @@ from dpsan.mechanisms.optimal.public_base import (
     softened,
     solved_base,
 )
-from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.space.arrays import cosine_unit
 
 

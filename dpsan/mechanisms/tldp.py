@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Arithmetic, Guarantee, Mechanism, Status, parameter
 from dpsan.mechanisms.noise import NO_WEIGHTS, weights_parameter, word_weights
-from dpsan.mechanisms.samplers.base import Sampler, nearest
+from dpsan.mechanisms.tables import Sampler, nearest
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table, mixed_loss
 from dpsan.privacy.randomness import Streams
 from dpsan.space.metric_space import Floats, Ids, MetricSpace

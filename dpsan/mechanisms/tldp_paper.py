@@ -49,7 +49,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Floats, Ids, Mechanism, MetricSpace, parameter
 from dpsan.mechanisms.noise import FREQUENCY, weights_parameter, word_weights
-from dpsan.mechanisms.samplers.base import Sampler, nearest
+from dpsan.mechanisms.tables import Sampler, nearest
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams

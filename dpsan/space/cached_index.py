@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Entry, Store
 from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
+from dpsan.embeddings.store import Entry, Store
 from dpsan.errors import EmbeddingError
 from dpsan.space.arrays import Floats32, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of

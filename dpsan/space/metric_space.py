@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings, Watch, shown, unseen, word_frequencies
-from dpsan.embeddings.bundled import bundled_table
-from dpsan.embeddings.cache.store import Entry, Store
+from dpsan.embeddings.loading import bundled_table
+from dpsan.embeddings.store import Entry, Store
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support import ROOT, needs_gensim
 
-from dpsan.embeddings import bundled, file_digest
-from dpsan.embeddings.bundled import load_bundled
-from dpsan.embeddings.loading import load
+from dpsan.embeddings import file_digest
+from dpsan.embeddings import loading as bundled
+from dpsan.embeddings.loading import load, load_bundled
 from dpsan.embeddings.word_lists import PublicWords, public_words
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.text.tokens import TOKENIZERS
@@ -20,7 +20,9 @@ N, D = 9000, 4
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # Tests read it once for each folder (``support``); here the folder changes.
+    monkeypatch.setattr(bundled, "load_bundled", bundled.load_bundled.__wrapped__)
     table = np.random.default_rng(2).normal(size=(N, D)).astype("<f2")
     table[table == 0] = 1
     np.save(tmp_path / "vectors.npy", table)

@@ -14,7 +14,7 @@ from support import ROOT, at_first_epsilon, cases, fits, make_embeddings, stream
 from dpsan import Sanitizer, list_mechanisms, register
 from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.verify.verdict import Verdict, verify
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import UnprovedError, UsageError
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS, registry
 from dpsan.mechanisms.base import Mechanism, certify

@@ -11,7 +11,7 @@ import pytest
 from rantext_law import law as by_quadrature
 from support import make_embeddings, marked
 
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.mechanisms import MECHANISMS
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace

@@ -14,7 +14,7 @@ from support import make_embeddings
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.clipped_laplace import ClippedLaplace

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Progress
-from dpsan.mechanisms.optimal.public_base import public_inputs
-from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.tables.public_base import public_inputs
+from dpsan.mechanisms.tables.solver import Problem, solve
 from dpsan.space.arrays import UNIT, Floats, cosine_unit, directions
 from dpsan.space.metric_space import MetricSpace
 

@@ -14,7 +14,7 @@ from common.steps import in_steps, part_of
 from common.study import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.calibrate import Draft, per_nat
 from dpsan.outcomes.distributions import Progress, draw, has_distribution, words_at
 from dpsan.privacy import randomness

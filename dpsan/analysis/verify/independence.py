@@ -26,7 +26,7 @@ import numpy as np
 
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Check
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.run.workers import Workers

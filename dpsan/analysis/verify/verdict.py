@@ -23,8 +23,8 @@ from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import refuse
 from dpsan.mechanisms.base import Mechanism, certify
-from dpsan.mechanisms.description import finite
-from dpsan.mechanisms.samplers.base import Sampler, Table
+from dpsan.mechanisms.registry import finite
+from dpsan.mechanisms.tables import Sampler, Table
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status

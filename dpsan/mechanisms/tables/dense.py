@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, Mechanism, MetricSpace, Status
-from dpsan.mechanisms.samplers.base import ROWS, Table
+from dpsan.mechanisms.tables import ROWS, Table
 from dpsan.privacy.certificate import (
     WEIGHT_ERROR,
     WORK,

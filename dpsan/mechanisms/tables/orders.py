@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError, fewer_words
-from dpsan.mechanisms.samplers.base import Table
+from dpsan.mechanisms.tables import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.bundled import LANGUAGE, bundled_digest, bundled_language_model
+from dpsan.embeddings.loading import LANGUAGE, bundled_digest, bundled_language_model
 from dpsan.errors import EmbeddingError
 from dpsan.outcomes.language import KINDS
 from dpsan.space.arrays import Ids

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Progress, no_progress
-from dpsan.mechanisms.optimal.solver import Problem, solve
+from dpsan.mechanisms.tables.solver import Problem, solve
 from dpsan.space.arrays import Floats, Ids, cosine_unit, directions, favoured
 from dpsan.space.metric_space import MetricSpace
 
