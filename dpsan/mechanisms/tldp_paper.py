@@ -29,9 +29,8 @@ Parameters
     range
         Delta; ``auto`` is the largest max - min of a coordinate over the vocabulary, and no less
         is accepted.
-    weights
-        Of the weighted forms: ``frequency`` (rarer is more sensitive), or ``none``; ⊥ has the
-        largest weight.
+    The weight of a word in the weighted forms falls with its public frequency: 0 for the most
+    frequent word, 0.9 for the rarest and ⊥.
 Cost
     2·d random numbers and one exact search per word.
 Not to be confused with
@@ -48,7 +47,6 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Floats, Ids, Mechanism, MetricSpace, parameter
-from dpsan.mechanisms.noise import FREQUENCY, weights_parameter, word_weights
 from dpsan.mechanisms.tables import Sampler, nearest
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
@@ -210,13 +208,19 @@ class PaperTensor(Mechanism):
         return KeepingSampler(space, self)
 
 
+TOP_WEIGHT: Final = 0.9
+"""Weight of the rarest word."""
+
+
 class PaperTensorOfWeights(PaperTensor):
     """The same with p(1-w): words of weight near 1 are almost never kept."""
 
-    weights: str = weights_parameter(FREQUENCY)
-
     def word_weights(self, space: MetricSpace) -> Floats:
-        return word_weights(self.weights, space)
+        """Return weights that are linear in the logarithm of the public count, (n + 1,)."""
+        shares = space.frequencies
+        rarity = np.log(shares.max() / shares)
+        words = TOP_WEIGHT * rarity / (rarity.max() or 1.0)
+        return np.append(words, words.max())
 
 
 class TLDPPaperL(PaperTensor):

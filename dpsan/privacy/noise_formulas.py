@@ -250,8 +250,7 @@ def grid_table(epsilon: float, levels: int) -> Table:
 def certified_loss(table: Table) -> float:
     """Exact largest log-ratio of two entries of one column, rounded up.
 
-    Rows have equal totals, so it is the pure LDP epsilon of the table, and of every distribution
-    that mixes its rows: a mixture lies between the smallest and the largest entry of each column.
+    Rows have equal totals, so it is the pure LDP epsilon of the table.
     """
     worst = 0.0
     for column in table.T.tolist():
@@ -261,13 +260,6 @@ def certified_loss(table: Table) -> float:
         # Integers: the difference and the quotient are correctly rounded, log1p within one unit.
         worst = max(worst, math.log1p((high - low) / low) * (1 + 2.0**-50))
     return worst
-
-
-def mixed_loss(table: Table, weight: float) -> float:
-    """Loss between rows that are each mixed with the mean row: (1-weight)·row + weight·mean."""
-    pmf = table / float(TOTAL)
-    mixed = (1 - weight) * pmf + weight * pmf.mean(axis=0)
-    return float(np.log(mixed.max(axis=0) / mixed.min(axis=0)).max())
 
 
 _CELLS_OF_SUMS: Final = 1 << 18

@@ -23,8 +23,8 @@ from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.lookup import KEPT, Lookup
 
-PUBLISHED = {"trlaplace-paper": (0.05, {})} | {f"tldp-paper-{each}": (1.0, {}) for each in "lg"}
-PUBLISHED |= {f"tldp-paper-{each}-weighted": (1.0, {"weights": "frequency"}) for each in "lg"}
+FORMS = ("l", "g", "l-weighted", "g-weighted")
+PUBLISHED = {"trlaplace-paper": (0.05, {})} | {f"tldp-paper-{each}": (1.0, {}) for each in FORMS}
 
 
 def violations(name, runs):

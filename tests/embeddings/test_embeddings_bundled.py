@@ -19,10 +19,14 @@ from dpsan.text.tokens import TOKENIZERS
 N, D = 9000, 4
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # Tests read it once for each folder (``support``); here the folder changes.
+@pytest.fixture(autouse=True)
+def unshared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests read it once for each folder (``support``); here the folder changes."""
     monkeypatch.setattr(bundled, "load_bundled", bundled.load_bundled.__wrapped__)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
     table = np.random.default_rng(2).normal(size=(N, D)).astype("<f2")
     table[table == 0] = 1
     np.save(tmp_path / "vectors.npy", table)
