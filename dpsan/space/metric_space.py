@@ -215,34 +215,27 @@ class MetricSpace:
         """Return a hint for a space that is too large: the number of words that works."""
         return fewer_words((_EAGER_FLOPS / (2 * self.d)) ** 0.5)
 
-    def neighbors(self, ids: Ids, k: int, outputs: int | NDArray[np.int32] | None = None) -> Ids:
+    def neighbors(self, ids: Ids, k: int, outputs: NDArray[np.int32] | None = None) -> Ids:
         """Return the k nearest outputs of each word, (m, k).
 
         A word that is itself an output comes first; ties go to the smaller row number.
 
         Args:
             ids: words, not ⊥.
-            outputs: so many words from the first on, or their ascending row numbers; default all.
+            outputs: ascending row numbers; default all words.
         """
-        outputs = self.n if outputs is None else outputs
-        if isinstance(outputs, int):
-            index = self.index if outputs == self.n else self._part(outputs)
-            nearest, _ = index.search(self.points(ids), k)
-            listed = ids < outputs
+        if outputs is None:
+            nearest, listed = self.search(self.points(ids), k)[0], ids >= 0
         else:
-            nearest = outputs[self._part(outputs).search(self.points(ids), k)[0]].astype(np.int64)
-            listed = np.isin(ids, outputs)
+            rows = outputs
+            part = self.once(("rows", rows.tobytes()), lambda: FlatIndex(self.vectors[rows]))
+            nearest = rows[part.search(self.points(ids), k)[0]].astype(np.int64)
+            listed = np.isin(ids, rows)
         # Each output before others that have the same vector and a smaller row number.
         for row in np.flatnonzero(listed & (nearest[:, 0] != ids)):
             rest = nearest[row][nearest[row] != ids[row]][: k - 1]
             nearest[row] = np.concatenate(([ids[row]], rest))
         return nearest
-
-    def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
-        """Return an index of some words: a number of first ones, or row numbers."""
-        if isinstance(outputs, int):
-            return self.once(("first", outputs), lambda: FlatIndex(self.vectors[:outputs]))
-        return self.once(("rows", outputs.tobytes()), lambda: FlatIndex(self.vectors[outputs]))
 
     @property
     def diameter(self) -> float:

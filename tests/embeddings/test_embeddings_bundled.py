@@ -22,7 +22,7 @@ N, D = 9000, 4
 @pytest.fixture(autouse=True)
 def unshared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests read it once for each folder (``support``); here the folder changes."""
-    monkeypatch.setattr(bundled, "load_bundled", bundled.load_bundled.__wrapped__)
+    monkeypatch.setattr(bundled, "load_bundled", vars(bundled.load_bundled)["__wrapped__"])
 
 
 @pytest.fixture
