@@ -155,8 +155,10 @@ class Vocabulary(Quiet):
         if self.quiet:
             return Store()
         from dpsan.cli.output import say
+        from dpsan.embeddings.base import WATCH
 
-        return Store(note=say, watch=self.progress.table)
+        WATCH.set(self.progress.table)
+        return Store(note=say)
 
     def open_space(self, store: Store | None = None) -> tuple[Embeddings, MetricSpace]:
         """Return the word vectors and their metric space.  Raises DpsanError."""

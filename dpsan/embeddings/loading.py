@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, Progress, Watch, no_progress, read_classes, unseen
+from dpsan.embeddings.base import WATCH, Embeddings, Progress, no_progress, read_classes
 from dpsan.embeddings.files import Rows, check_dimensions, digest_of, open_embeddings, refuse
 from dpsan.embeddings.readers import header, is_number, read_binary, read_npz, read_text
 from dpsan.errors import EmbeddingError, GensimMissingError, Hint, UsageError
@@ -111,17 +111,12 @@ def load(path: Path | str | None = None, *, vocab_size: int | None = None) -> Em
         ExtraMissingError: its format needs an extra.
         UsageError: ``vocab_size`` is below 1.
     """
-    return load_watched(path, vocab_size, unseen)
-
-
-def load_watched(path: Path | str | None, vocab_size: int | None, watch: Watch) -> Embeddings:
-    """Load embeddings as :func:`load` does; ``watch`` shows how much of the file is read."""
     if vocab_size is not None and vocab_size < 1:
         raise UsageError(f"vocab_size must be >= 1 (got {vocab_size})")
     if path is None:
         return load_bundled(vocab_size=vocab_size)
     path = Path(path)
-    with watch("reading vectors") as progress, _opened(path, progress) as (stream, reader):
+    with WATCH.get()("reading vectors") as progress, _opened(path, progress) as (stream, reader):
         if reader is None:
             raise refuse(path)
         before = _state(path)

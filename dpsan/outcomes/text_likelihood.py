@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import WATCH
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
@@ -244,7 +245,7 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     if isinstance(sampler, SparseTable):
         inputs, scores = _by_weights(sampler, outputs, prior)
     else:
-        with space.watch("finding the likeliest inputs of each output") as progress:
+        with WATCH.get()("finding the likeliest inputs of each output") as progress:
             likeliest = emissions.candidates(outputs, [prior], MOST_INPUTS, progress)[0]
         inputs, scores = likeliest.inputs, likeliest.scores - prior[np.maximum(likeliest.inputs, 0)]
         scores[inputs < 0] = -np.inf

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, Watch, shown, unseen, word_frequencies
+from dpsan.embeddings.base import Embeddings, shown, word_frequencies
 from dpsan.embeddings.loading import bundled_table
 from dpsan.embeddings.store import Entry, Store
 from dpsan.errors import Hint, fewer_words
@@ -66,8 +66,6 @@ class MetricSpace:
         """Names how the words were moved, in the keys of tables."""
         self._store, self._digest, self._bundled = store, digest, bundled
         self._owner = ""
-        self.watch: Watch = store.watch if store else unseen
-        """Shows the tables that take long to make."""
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
@@ -168,7 +166,7 @@ class MetricSpace:
         Args:
             what: is being made.
         """
-        return shown(self.watch, what, [*blocks(n, size)])
+        return shown(what, [*blocks(n, size)])
 
     def transformed(self, name: str, vectors: Floats32) -> MetricSpace:
         """Return the same words at other points (clipped, whitened, projected).
@@ -286,7 +284,7 @@ class MetricSpace:
 
     def _diameter(self) -> Arrays:
         def build() -> Arrays:
-            bound, exact = diameter_bound(self.vectors, self.watch)
+            bound, exact = diameter_bound(self.vectors)
             return {"bound": np.array([bound]), "exact": np.array([exact])}
 
         return self.table("diameter", build)
@@ -295,7 +293,7 @@ class MetricSpace:
         state = {**vars(self), "_index": self.index, "_embeddings": None}
         letters = {name: made for name, made in self._made.items() if name == "letters"}
         kept = {"_memory": {}, "_made": letters, "_store": None, "_bundled": False}
-        return state | kept | {"watch": unseen}
+        return state | kept
 
 
 def centroid_of(vectors: Floats32) -> Floats:
@@ -304,7 +302,7 @@ def centroid_of(vectors: Floats32) -> Floats:
     return mean
 
 
-def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> tuple[float, bool]:
+def diameter_bound(vectors: Floats32, norm: int = 2) -> tuple[float, bool]:
     """Return an upper bound on the largest distance between rows, and whether it is the exact
     value.
 
@@ -314,7 +312,6 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
 
     Args:
         vectors: shape (n, d).
-        watch: shows it where it takes long.
         norm: 1 or 2.
     """
     centroid = centroid_of(vectors)
@@ -347,7 +344,7 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
-    for at in shown(watch, "comparing words far out", range(0, len(ends), _FAR)):
+    for at in shown("comparing words far out", range(0, len(ends), _FAR)):
         rows = vectors[order[at : at + _FAR]] - centroid
         for other in range(at, int(ends[at]), 16 * _FAR):
             others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Progress, no_progress
 from dpsan.mechanisms.tables.solver import Problem, solve
 from dpsan.space.arrays import Floats, Ids, cosine_unit, directions, favoured
 from dpsan.space.metric_space import MetricSpace
@@ -135,13 +134,7 @@ class BaseTask(NamedTuple):
         return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}"
 
 
-def base_table(
-    space: MetricSpace,
-    task: BaseTask,
-    *,
-    rounds: int = _ROUNDS,
-    progress: Progress = no_progress,
-) -> Arrays:
+def base_table(space: MetricSpace, task: BaseTask, *, rounds: int = _ROUNDS) -> Arrays:
     """Solve for a base at a grid point.
 
     Returns:
@@ -164,7 +157,7 @@ def base_table(
         shift=shift,
     )
     first = first_mass(task.epsilon)
-    solved = solve(problem, np.sqrt(usual[:k]), first, rounds=rounds, progress=progress)
+    solved = solve(problem, np.sqrt(usual[:k]), first, rounds=rounds)
     base = solved.base * (TOTAL / math.fsum(solved.base.tolist()))
     weights = np.floor(base + 0.5).astype(np.int64)
     keep = weights > 0
@@ -221,10 +214,4 @@ def softened(
 
 def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
     """Return the kept base of a grid point."""
-
-    def build() -> Arrays:
-        what = f"looking for the best distribution at epsilon {task.epsilon:g}"
-        with space.watch(what) as progress:
-            return base_table(space, task, progress=progress)
-
-    return space.table(task.name, build)
+    return space.table(task.name, lambda: base_table(space, task))
