@@ -481,7 +481,7 @@ def table_5(space: MetricSpace | None, asked: Asked) -> Result:
     for d, epsilon in product(
         dimensions(asked.parameters.get("d"), (300,)), asked.epsilons or (0.05, 0.5, 1.0, 5.0, 8.0)
     ):
-        alpha, reach = published_truncation(epsilon, None, d, 1.0)
+        alpha, reach = published_truncation(epsilon, "auto", d, 1.0)
         rejected = 1 / -math.expm1(-alpha * reach)
         rows.append({"d": d, "epsilon": epsilon, "rejection": rejected, "inverse": 1.0})
     both = (

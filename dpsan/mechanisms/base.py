@@ -147,7 +147,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     family: ClassVar[str]
-    """point, table or tensor."""
+    """point, table (words have distributions over words, without noise on vectors) or tensor."""
     status: ClassVar[Status]
     summary: ClassVar[str]
     """One line for tables."""
@@ -176,11 +176,6 @@ class Mechanism(ABC):
     def is_ldp(cls) -> bool:
         """Return True if epsilon holds between any two inputs, and not per unit of distance."""
         return cls.epsilon_unit == "nats"
-
-    @classmethod
-    def is_table(cls) -> bool:
-        """Return True if words have distributions over words, without noise on vectors."""
-        return cls.family == "table"
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
@@ -242,11 +237,6 @@ class Mechanism(ABC):
         """
         return self
 
-    @classmethod
-    def least_epsilon(cls, space: MetricSpace) -> float:
-        """Epsilon must be greater than this for the mechanism to be defined there."""
-        return 0.0
-
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""
         noise, sampler = self.noise_distribution(space), self.noise(space)
@@ -276,7 +266,7 @@ class Mechanism(ABC):
 
     def unknown_distance(self, space: MetricSpace) -> float | None:
         """Return the distance of ⊥ to every word; None: that of the centroid."""
-        return space.diameter / 2 if self.is_table() else None
+        return space.diameter / 2 if self.family == "table" else None
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).

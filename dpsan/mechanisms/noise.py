@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,6 +20,12 @@ from dpsan.privacy.rounding import (
 )
 from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
+
+
+def paper_delta(delta: float | str, d: int) -> float:
+    """Return 4^-d for ``auto``, as [TrLap] has it; below the smallest float64 that, not 0."""
+    paper = math.exp(-d * math.log(4))
+    return max(paper, sys.float_info.min) if isinstance(delta, str) else delta
 
 
 class LaplaceNoise(Mechanism):

@@ -132,7 +132,7 @@ class OptimalResponse(BaseResponse):
         task = self.task(space)
         words, weights, mass = softened(
             solved_base(space, task),
-            task.counts,
+            space.counts,
             space.n,
             self.spread,
             self.even,
@@ -147,7 +147,7 @@ class OptimalResponse(BaseResponse):
         total = int(weights.sum())
         wanted = share if isinstance(self.mass, str) else self.mass
         added, _ = favours(
-            task.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
+            space.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
         )
         return Base(
             words,
@@ -159,7 +159,7 @@ class OptimalResponse(BaseResponse):
     def task(self, space: MetricSpace) -> BaseTask:
         """Return the task of solving for its base."""
         point, prior = nearest_epsilon(self.epsilon), float(self.prior)
-        return BaseTask(point, space.counts, prior, self.similarity, self.frequency)
+        return BaseTask(point, prior, self.similarity, self.frequency)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
         """With the mass that ``auto`` stands for."""

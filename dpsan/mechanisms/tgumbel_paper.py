@@ -217,7 +217,7 @@ class TGumbelPaper(Mechanism):
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:
-        """The scale b of the noise must be positive."""
+        """Epsilon must be greater than this: the scale b of the noise must be positive."""
         return least_epsilon(space.n, _smallest_distance(space))
 
     def constants(self, space: MetricSpace) -> tuple[float, float]:

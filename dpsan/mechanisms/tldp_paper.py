@@ -122,12 +122,8 @@ class KeepingSampler(Sampler):
     """Keep each coordinate of a word, or add noise; then the nearest word."""
 
     def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
-        self.space, noise, epsilon = space, mechanism.added, mechanism.epsilon
-        range_ = mechanism.coordinate_range(space)
-        p = keep_probability(noise, epsilon, range_, space.d)
-        self.kept = p * (1 - mechanism.word_weights(space))
-        """Probability with which a coordinate of each input is kept, shape (n + 1,)."""
-        self.noise = noise.distribution(noise.scale(range_, epsilon))
+        self.space, self.kept = space, mechanism.kept(space)
+        self.noise = mechanism.spread(space)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         return nearest(self.space, self.release(ids, streams), streams)
@@ -176,11 +172,18 @@ class PaperTensor(Mechanism):
         """Weight w of each input, shape (n + 1,): kept with p(1-w)."""
         return np.zeros(space.n + 1)
 
+    def kept(self, space: MetricSpace) -> Floats:
+        """Probability with which a coordinate of each input is kept, shape (n + 1,)."""
+        p = keep_probability(self.added, self.epsilon, self.coordinate_range(space), space.d)
+        return p * (1 - self.word_weights(space))
+
+    def spread(self, space: MetricSpace) -> NoiseDistribution:
+        """Return the noise on a coordinate that is not kept."""
+        return self.added.distribution(self.added.scale(self.coordinate_range(space), self.epsilon))
+
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the truth for one word."""
-        d, bounded = space.d, self.added.bounded
-        lightest = 1 - float(self.word_weights(space).min())
-        q = keep_probability(self.added, self.epsilon, self.coordinate_range(space), d) * lightest
+        d, bounded, q = space.d, self.added.bounded, float(self.kept(space).max())
         delta, atom = true_delta(self.added, self.epsilon, q, d), atoms(q, d)
         return self.promise(
             d * self.epsilon if bounded else self.epsilon,
@@ -197,11 +200,8 @@ class PaperTensor(Mechanism):
 
         [TLDP] Table V has the square of it, (1-q) times the variance of the noise.
         """
-        range_ = self.coordinate_range(space)
-        kept = keep_probability(self.added, self.epsilon, range_, space.d)
-        share = 1 - kept * (1 - float(self.word_weights(space)[:-1].mean()))
-        noise = self.added.distribution(self.added.scale(range_, self.epsilon))
-        return noise.std(space.d) * math.sqrt(share)
+        share = 1 - float(self.kept(space)[:-1].mean())
+        return self.spread(space).std(space.d) * math.sqrt(share)
 
     def prepare(self, space: MetricSpace) -> KeepingSampler:
         """Return a tensor sampler."""

@@ -62,10 +62,6 @@ _FLOPS: Final = 4e9
 _WORDS: Final = (50, 400)
 
 
-def silent(_: object) -> None:
-    """Report nothing."""
-
-
 def has_distribution(sampler: Sampler) -> bool:
     """Return whether the sampler knows its output distributions."""
     return sampler.probabilities(np.zeros(1, dtype=np.int64)) is not None

@@ -140,12 +140,12 @@ def _envelope(alpha: float, bound: float, radius: float, at: float) -> float:
     return best
 
 
-def published_root(delta: float | None, d: int) -> float:
-    """delta^(1/d) of [TrLap]; 1/4 for the paper's own delta = 4^-d (None)."""
-    return 0.25 if delta is None else math.exp(math.log(delta) / d)
+def published_root(delta: float | str, d: int) -> float:
+    """delta^(1/d) of [TrLap]; 1/4 for the paper's own delta = 4^-d (``auto``)."""
+    return 0.25 if isinstance(delta, str) else math.exp(math.log(delta) / d)
 
 
-def padded_dimensions(epsilon: float, delta: float | None, d: int) -> int:
+def padded_dimensions(epsilon: float, delta: float | str, d: int) -> int:
     """Dimensions d' >= d in which [TrLap] Theorem 3 is defined for this epsilon.
 
     d itself where epsilon < 2·delta^(1/d)·sqrt d, else the smallest multiple of 100 strictly inside
@@ -163,7 +163,7 @@ def padded_dimensions(epsilon: float, delta: float | None, d: int) -> int:
 
 
 def published_truncation(
-    epsilon: float, delta: float | None, d: int, clip: float
+    epsilon: float, delta: float | str, d: int, clip: float
 ) -> tuple[float, float]:
     """Alpha and A of [TrLap] Theorem 3, whose claim is false (see :func:`largest_escape`)."""
     alpha = epsilon / (2 * math.sqrt(d) * clip)

@@ -217,7 +217,7 @@ SOLVE = """if True:
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)
     counts = 10**6 // np.arange(1, 501)
     space = MetricSpace(Embeddings([str(row) for row in range(500)], vectors, "", "", counts))
-    found = base_table(space, BaseTask(5.0, space.counts, 0.75, 1), rounds=20)
+    found = base_table(space, BaseTask(5.0, 0.75, 1), rounds=20)
     data = b"".join(found[name].tobytes() for name in ("words", "base", "mass"))
     print(hashlib.sha256(data).hexdigest())
 """

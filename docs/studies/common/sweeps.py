@@ -121,7 +121,7 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
         UsageError: wrong parameters.
     """
     mechanism, _ = draft.anywhere(space)
-    if mechanism.is_table() and mechanism.is_ldp():
+    if mechanism.family == "table" and mechanism.is_ldp():
         return _NATS
     ids = words_at(space, (np.arange(_FEW) + 0.5) / _FEW)
     key = randomness.seeded_key("dpsan calibrate search")

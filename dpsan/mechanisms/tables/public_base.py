@@ -117,10 +117,9 @@ def favours(
 
 
 class BaseTask(NamedTuple):
-    """Vocabulary, epsilon and settings that a base is solved for; see :func:`base_table`."""
+    """Epsilon and settings that a base is solved for; see :func:`base_table`."""
 
     epsilon: float
-    counts: NDArray[np.integer[Any]] | None
     prior: float
     power: int
     """Power of the cosine, whose mean is made large."""
@@ -141,12 +140,12 @@ def base_table(space: MetricSpace, task: BaseTask, *, rounds: int = _ROUNDS) -> 
         ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of
         every near set, shape (1,).
     """
-    ids, shares = public_inputs(task.counts, space.n, _FREQUENT, _RARE, task.prior)
+    ids, shares = public_inputs(space.counts, space.n, _FREQUENT, _RARE, task.prior)
     k = min(space.n, MOST_FREQUENT)
     unit = cosine_unit(space.d)
-    added, shift = favours(task.counts, space.n, k, task.frequency, unit)
+    added, shift = favours(space.counts, space.n, k, task.frequency, unit)
     scale = None if added is None else 1.0
-    _, usual = public_inputs(task.counts, space.n, k, 0, task.prior)
+    _, usual = public_inputs(space.counts, space.n, k, 0, task.prior)
     problem = Problem(
         inputs=favoured(directions(space.vectors[ids]), scale),
         shares=shares,
