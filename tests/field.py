@@ -70,7 +70,7 @@ def mechanism_at(name: str, space: Any) -> Any:
     """A mechanism at the epsilon that its claim is shown for."""
     kind = MECHANISMS[name]
     epsilon = EPSILONS.get(name, _NATS if kind.is_ldp() else _PER_DISTANCE)
-    epsilon = epsilon or round(1.01 * getattr(kind, "least_epsilon", lambda _: 0.0)(space), 1)
+    epsilon = epsilon or round(1.01 * kind.least_epsilon(space), 1)
     needed = {key: each.example for key, each in kind.parameters().items() if each.required}
     return kind.build(epsilon, needed)
 

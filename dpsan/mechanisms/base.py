@@ -237,6 +237,11 @@ class Mechanism(ABC):
         """
         return self
 
+    @classmethod
+    def least_epsilon(cls, space: MetricSpace) -> float:
+        """Epsilon must be greater than this for the mechanism to be defined there."""
+        return 0.0
+
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Standard deviation of the noise per coordinate, for mechanisms that add noise."""
         noise, sampler = self.noise_distribution(space), self.noise(space)

@@ -33,7 +33,7 @@ TABLES = [name for name, kind in MECHANISMS.items() if kind.family == "table"]
 def settings(name, space):
     """Mechanisms to look at: three values of epsilon, above the least one."""
     kind = MECHANISMS[name]
-    least = getattr(kind, "least_epsilon", lambda _: 0.0)(space)
+    least = kind.least_epsilon(space)
     for epsilon in EPSILONS[kind.epsilon_unit]:
         yield kind.build(least + epsilon, {}).resolved(space)
 
