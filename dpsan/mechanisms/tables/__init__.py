@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpsan.privacy.certificate import PROBABILITY_ERROR, Certificate
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_for
-from dpsan.space.arrays import Floats, Ids, side_by_side
+from dpsan.space.arrays import Floats, Ids, blocks, side_by_side
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -157,7 +157,6 @@ class Table(Sampler):
     def unchanged(self, ids: Ids) -> Floats:
         distinct, inverse = np.unique(ids, return_inverse=True)
         shares = np.empty(len(distinct))
-        for at in range(0, len(distinct), ROWS):
-            part = distinct[at : at + ROWS]
-            shares[at : at + len(part)] = self.probabilities(part)[np.arange(len(part)), part]
+        for at in blocks(len(distinct), ROWS):
+            shares[at] = self.probabilities(distinct[at])[np.arange(len(at)), distinct[at]]
         return np.asarray(shares[inverse], dtype=np.float64)
