@@ -256,7 +256,8 @@ def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
 
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
-_CLASSES: Final = "classes.tsv"
+_DIGESTED: Final = ("words.tsv", "vectors.npy", "classes.tsv")
+"""What the digest is made of; a vocabulary may lack the last one."""
 LANGUAGE: Final = "language.npz"
 _CAPITALS: Final = "capitals.tsv"
 
@@ -281,8 +282,7 @@ def bundled_digest(*, vocab_size: int | None = None, folder: Path | None = None)
         EmbeddingError: the manifest is missing or damaged.
     """
     hashes = _manifest(folder or directory())["sha256"]
-    names = ("words.tsv", "vectors.npy", _CLASSES)
-    return digest_of([hashes[name] for name in names if name in hashes], vocab_size)
+    return digest_of([hashes[name] for name in _DIGESTED if name in hashes], vocab_size)
 
 
 def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -> Embeddings:
@@ -291,12 +291,11 @@ def load_bundled(*, vocab_size: int | None = None, folder: Path | None = None) -
     Raises:
         EmbeddingError: a file is missing or differs from the manifest.
     """
-    folder = folder or directory()
-    manifest = _manifest(folder)
     # The hashes have vouched for all bytes: what they say is not checked a second time.
-    halves = np.load(io.BytesIO(_checked(folder, manifest, "vectors.npy")), allow_pickle=False)
-    words, counts, spellings = _words(_checked(folder, manifest, "words.tsv"))
-    listed, row_of = _optional(_CLASSES, folder), {word: row for row, word in enumerate(words)}
+    lines, vectors, listed = (_file(name, folder) for name in _DIGESTED)
+    halves = np.load(io.BytesIO(vectors or b""), allow_pickle=False)
+    words, counts, spellings = _words(lines or b"")
+    row_of = {word: row for row, word in enumerate(words)}
     return Embeddings(
         index_to_key=words[:vocab_size],
         vectors=halves[:vocab_size].astype(np.float32),
@@ -316,7 +315,7 @@ def bundled_table(name: str, *, folder: Path | None = None) -> dict[str, NDArray
     Raises:
         EmbeddingError: the table is missing or differs from the manifest.
     """
-    if (data := _optional(f"tables/{name}.npz", folder)) is None:
+    if (data := _file(f"tables/{name}.npz", folder)) is None:
         return None
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return dict(arrays)
@@ -328,7 +327,7 @@ def bundled_language_model() -> bytes | None:
     Raises:
         EmbeddingError: the file is missing or differs from the manifest.
     """
-    return _optional(LANGUAGE)
+    return _file(LANGUAGE)
 
 
 def bundled_capitals() -> list[list[str]]:
@@ -337,14 +336,22 @@ def bundled_capitals() -> list[list[str]]:
     Raises:
         EmbeddingError: the file is missing or differs from the manifest.
     """
-    return [line.split("\t") for line in (_optional(_CAPITALS) or b"").decode().splitlines()]
+    return [line.split("\t") for line in (_file(_CAPITALS) or b"").decode().splitlines()]
 
 
-def _optional(name: str, folder: Path | None = None) -> bytes | None:
-    """Return a file that a vocabulary may have.  Raises EmbeddingError: it is damaged."""
+def _file(name: str, folder: Path | None = None) -> bytes | None:
+    """Return a file of a vocabulary; None if it has none.  Raises EmbeddingError: it is damaged."""
     folder = folder or directory()
-    manifest = _manifest(folder)
-    return _checked(folder, manifest, name) if name in manifest["sha256"] else None
+    hashes = _manifest(folder)["sha256"]
+    if name not in hashes:
+        return None
+    try:
+        data = (folder / name).read_bytes()
+    except OSError:
+        raise _damaged(name) from None
+    if hashlib.sha256(data).hexdigest() != hashes[name]:
+        raise _damaged(name)
+    return data
 
 
 def _damaged(name: str) -> EmbeddingError:
@@ -360,16 +367,6 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if not valid:
         raise _damaged("manifest.json")
     return manifest
-
-
-def _checked(folder: Path, manifest: dict[str, Any], name: str) -> bytes:
-    try:
-        data = (folder / name).read_bytes()
-    except OSError:
-        raise _damaged(name) from None
-    if hashlib.sha256(data).hexdigest() != manifest["sha256"][name]:
-        raise _damaged(name)
-    return data
 
 
 def _words(data: bytes) -> tuple[list[str], NDArray[np.int64], list[str]]:
