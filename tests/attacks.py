@@ -28,10 +28,10 @@ from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.analysis.evaluate.attack import attacks
 from dpsan.analysis.evaluate.pairs import Inputs, read_pairs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.bundled import bundled_digest, bundled_language_model
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.loading import bundled_language_model
+from dpsan.embeddings.store import Store
 from dpsan.formats.base import ReadOptions
-from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.distributions import Emissions
 from dpsan.outcomes.language.ngrams import Ngrams
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.cached_index import open_space
@@ -156,7 +156,7 @@ def _read(name: str, epsilon: int) -> Any:
     """The shares of ``evaluate``, by attack and class of words."""
     pairs, built = sanitized(name, MECHANISMS[0], epsilon, READ)
     space, words = vocabulary()
-    model = Ngrams.from_bytes(bundled_language_model() or b"", bundled_digest())[0]
+    model = Ngrams.from_bytes(bundled_language_model() or b"")
     found, _ = attacks(pairs, words, space, built, model)
     shares = {each.attack: each.success.items() for each in found}
     return {name: {str(kind): share for kind, share in items} for name, items in shares.items()}

@@ -10,10 +10,9 @@ from unittest import mock
 import numpy as np
 from support import records_of
 
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler
-from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response, respond
+from dpsan.mechanisms.tables import PointSampler, Sampler
 from dpsan.mechanisms.tables.dense import DenseTable, weights_of
-from dpsan.mechanisms.tables.sparse import SparseTable
+from dpsan.mechanisms.tables.sparse import GridResponse, SparseTable, grid_response, respond
 from dpsan.privacy import randomness
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -301,7 +300,7 @@ class Mutant(NamedTuple):
 
 
 DELTA = {"delta": 1e-6}
-_RESPONSE = "dpsan.mechanisms.samplers.number_response"
+_RESPONSE = "dpsan.mechanisms.tables.sparse"
 _ADDING = "dpsan.sanitize.accountant.Accountant.add"
 
 

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, settings
 from support import ROOT, SHARED, hear_signals, make_embeddings, share_vocabulary
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

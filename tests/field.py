@@ -16,11 +16,11 @@ import numpy as np
 import page_parts
 from page_parts import ROOT, table
 
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import certify
-from dpsan.mechanisms.description import sections
+from dpsan.mechanisms.registry import sections
 from dpsan.outcomes.calibrate import Draft, per_nat, solve
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.privacy.randomness import seeded_key

@@ -16,7 +16,7 @@ from broken_programs import (
 )
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.samplers.base import PointSampler
+from dpsan.mechanisms.tables import PointSampler
 from dpsan.privacy import randomness
 from dpsan.run.workers import Inline
 from dpsan.sanitize.sanitizer import Sanitizer

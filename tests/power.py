@@ -29,7 +29,7 @@ from checks.every import CHECKS, faults
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import new_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -26,7 +26,7 @@ import pytest
 from scipy import stats
 
 from dpsan.embeddings import loading
-from dpsan.embeddings.base import Embeddings, unseen
+from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.only.rules import Rules
@@ -396,8 +396,6 @@ def share_of_event(sanitizer, first, second, occurs, spans=None):
 
 class Held:
     """A cache of tables in memory, for :class:`dpsan.space.metric_space.MetricSpace`."""
-
-    watch = staticmethod(unseen)
 
     def __init__(self):
         self.entries = {}

@@ -18,7 +18,7 @@ from support import ROOT, marked, skip_without_extra
 from dpsan.cli.app import app
 from dpsan.formats.registry import FORMATS, format_class
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.description import parameter_rows, sections
+from dpsan.mechanisms.registry import parameter_rows, sections
 from dpsan.privacy.guarantee import Status
 from dpsan.text.tokens import INVISIBLE, TOKENIZERS
 

@@ -12,7 +12,7 @@ import pytest
 from support import ROOT, cases
 
 from dpsan import load_embeddings
-from dpsan.embeddings.bundled import load_bundled
+from dpsan.embeddings.loading import load_bundled
 from dpsan.text.tokens import lookup_keys
 
 VOCAB = ROOT / "vocab"

@@ -54,7 +54,7 @@ from recipe.words import (  # noqa: E402
     occurrences,
 )
 
-from dpsan.embeddings.bundled import bundled_digest  # noqa: E402
+from dpsan.embeddings.loading import bundled_digest  # noqa: E402
 
 _DATA = _HERE.parent.parent / "shared" / "data"
 _LOG = logging.getLogger("vocab")

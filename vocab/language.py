@@ -18,7 +18,7 @@ from recipe.language import counted  # noqa: E402
 from recipe.options import parser_of  # noqa: E402
 from recipe.package import record_file  # noqa: E402
 
-from dpsan.embeddings.bundled import LANGUAGE, bundled_digest  # noqa: E402
+from dpsan.embeddings.loading import LANGUAGE, bundled_digest  # noqa: E402
 
 
 def main() -> int:

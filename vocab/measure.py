@@ -33,7 +33,7 @@ from recipe.quality import (  # noqa: E402
     similarity,
 )
 
-from dpsan.embeddings.bundled import load_bundled  # noqa: E402
+from dpsan.embeddings.loading import load_bundled  # noqa: E402
 from dpsan.mechanisms.knn_response import KnnResponse  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
 from dpsan.space.metric_space import MetricSpace  # noqa: E402

@@ -24,9 +24,9 @@ sys.path[:0] = [str(_HERE.parent), str(_HERE.parent / "docs" / "studies")]  # of
 
 from common.cosine_bound import COSINE, bound_name, certified  # noqa: E402
 
-from dpsan.embeddings.bundled import load_bundled  # noqa: E402
-from dpsan.mechanisms.optimal.public_base import GRID, base_table  # noqa: E402
+from dpsan.embeddings.loading import load_bundled  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
+from dpsan.mechanisms.tables.public_base import GRID, base_table  # noqa: E402
 from dpsan.space.metric_space import MetricSpace, diameter_bound  # noqa: E402
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from dpsan import Sanitizer
 from dpsan.analysis.pages import document
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.description import bibtex, parameter_rows, sections
+from dpsan.mechanisms.registry import bibtex, parameter_rows, sections
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORY = "https://github.com/dpsan/dpsan"

@@ -22,10 +22,10 @@ import numpy as np
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import by_name
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
-from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.distributions import Emissions
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.text_likelihood import Texts, ranks
 from dpsan.privacy import randomness

@@ -360,7 +360,7 @@ def theorems(space: MetricSpace | None, asked: Asked) -> Result:
 )
 def variance(space: MetricSpace | None, asked: Asked) -> Result:
     """Noise of mechanisms at the same true guarantee."""
-    drafts = [Draft(kind) for kind in MECHANISMS.values() if not kind.is_table()]
+    drafts = [Draft(kind) for kind in MECHANISMS.values() if kind.family != "table"]
     return noise(space, asked, drafts)
 
 

@@ -29,17 +29,17 @@ from common.words import line, lines, mean_of_words, random_words, share_of_draw
 from scipy.stats import rankdata
 
 from dpsan.analysis.compare.measure import Corpus
-from dpsan.analysis.evaluate.accuracy import Classifier
-from dpsan.embeddings.base import Embeddings
+from dpsan.analysis.evaluate.accuracy import classifier
+from dpsan.embeddings.base import Embeddings, Progress
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.distributions import Progress, distributions, draw
+from dpsan.outcomes.distributions import distributions, draw
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
@@ -493,7 +493,7 @@ def tables_2_3(space: MetricSpace, asked: Asked) -> Result:
     pairs = list(product(chosen, epsilons))
     alone = part_of(asked.progress, 0.0, 1 / (len(pairs) + 1))
     rewritten = part_of(asked.progress, 1 / (len(pairs) + 1), 1.0)
-    plain = Classifier(train.originals, train.labels)
+    plain = classifier(train.originals, train.labels)
     sets = partial(near_words, space, embeddings, near=near)
     interval = IntervalClassifier(train, sets(train), embeddings)
 
@@ -520,7 +520,7 @@ def tables_2_3(space: MetricSpace, asked: Asked) -> Result:
         for copy in range(copies):
             own = randomness.derive_key(key, f"copy {copy}")
             texts += _rewritten(mechanism, space, asked, train, own)
-        model = Classifier(texts, [*train.labels] * (copies + 1))
+        model = classifier(texts, [*train.labels] * (copies + 1))
         attacks = fixed
         if draws:
             drawn = drawn_words(mechanism, space, embeddings, test, attacked, key)
@@ -595,13 +595,15 @@ def membership(space: MetricSpace, asked: Asked) -> Result:
             name, epsilon = label(each[0]), each[1]
             texts = _rewritten(each[0].at(epsilon), space, asked, train, key)
         mine = [(text, tag) for text, tag, own in zip(texts, train.labels, members) if own]
-        model = Classifier(*zip(*mine))
-        if set(model.labels) != set(train.labels):
+        model = classifier(*zip(*mine))
+        if set(model.classes_) != set(train.labels):
             raise UsageError("a label is too rare among the training texts: --records N")
-        shares = model.shares(train.originals)
-        found = shares[np.arange(len(shares)), [model.labels.index(tag) for tag in train.labels]]
+        shares = model.predict_proba(train.originals)
+        found = shares[
+            np.arange(len(shares)), [[*model.classes_].index(tag) for tag in train.labels]
+        ]
         ranks = rankdata(found)[members].mean() - (members.sum() + 1) / 2
-        right = model.labels_of(test.originals) == np.array(test.labels)
+        right = model.predict(test.originals) == np.array(test.labels)
         figures = {"auc": float(ranks / (~members).sum()), "accuracy": float(right.mean())}
         rows.append({"trained_on": name, "epsilon": epsilon, **figures})
         step(1.0)

@@ -39,7 +39,7 @@ from common.values import at_least, dimensions, positive, whole
 from common.words import line, lines, share_of_draws, spread
 
 from dpsan.analysis.compare.measure import Corpus
-from dpsan.analysis.evaluate.accuracy import Classifier, Labelled, judge
+from dpsan.analysis.evaluate.accuracy import Labelled, classifier, judge
 from dpsan.cli.options import Vocabulary
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
@@ -305,7 +305,7 @@ def _vectors(box: bool, space: MetricSpace, asked: Asked) -> Result:
             step(0.5)
         truth = np.array(test.labels, dtype=object)
         if box:
-            guesses = Classifier(features[0], train.labels).labels_of(features[1])
+            guesses = classifier(features[0], train.labels).predict(features[1])
         else:  # in units of what they vary by
             middle, scale = features[0].mean(axis=0), features[0].std() or 1.0
             scaled = [(each - middle) / scale for each in features]
@@ -481,7 +481,7 @@ def table_5(space: MetricSpace | None, asked: Asked) -> Result:
     for d, epsilon in product(
         dimensions(asked.parameters.get("d"), (300,)), asked.epsilons or (0.05, 0.5, 1.0, 5.0, 8.0)
     ):
-        alpha, reach = published_truncation(epsilon, None, d, 1.0)
+        alpha, reach = published_truncation(epsilon, "auto", d, 1.0)
         rejected = 1 / -math.expm1(-alpha * reach)
         rows.append({"d": d, "epsilon": epsilon, "rejection": rejected, "inverse": 1.0})
     both = (
@@ -501,7 +501,7 @@ def weighted_f1(train: Labelled, test: Labelled) -> float:
     """F1 of each class of sanitized texts, its mean weighted by how many test texts it has."""
     from sklearn.metrics import f1_score
 
-    found = Classifier(train.sanitized, train.labels).labels_of(test.sanitized)
+    found = classifier(train.sanitized, train.labels).predict(test.sanitized)
     return float(f1_score(test.labels, found.tolist(), average="weighted", zero_division=0))
 
 

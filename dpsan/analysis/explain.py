@@ -7,7 +7,6 @@ needs to be, and results are repeatable.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from dpsan.analysis.pages import Cell, Section, Shown
 from dpsan.errors import UsageError, printable
-from dpsan.mechanisms.description import finite
+from dpsan.mechanisms.registry import finite
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
@@ -39,13 +38,8 @@ finite value ``epsilon_ldp`` is None.  Nothing is promised for a ``public`` word
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word requested."""
-
-    text: str = field(repr=False)
-    id: int
-    """Row number; n for ⊥."""
+Word = tuple[str, int]
+"""A word requested, and its row; n for ⊥."""
 
 
 def read(sanitizer: Sanitizer, texts: Sequence[str]) -> list[Word]:
@@ -62,7 +56,7 @@ def read(sanitizer: Sanitizer, texts: Sequence[str]) -> list[Word]:
     if None in rows:
         what = f"word {rows.index(None) + 1}: not a single word"
         raise UsageError(what, "give its words one by one")
-    return [Word(text, row) for text, row in zip(texts, rows, strict=True) if row is not None]
+    return [(text, row) for text, row in zip(texts, rows, strict=True) if row is not None]
 
 
 DRAWS = 10_000
@@ -98,17 +92,18 @@ def explain(
         counts = np.bincount(draw(sampler, repeated, subkey), minlength=space.n)
         return figures_of(space, keys, row, counts.astype(np.float64), draws, top)
 
-    def explained(word: Word) -> Explanation:
-        return {
-            "word": word.text,
-            "input": None if word.id == space.n else keys[word.id],
-            "unknown": word.id == space.n,
-            "public": word.id in sanitizer.public,
-            **figures(word.id),
-        }
-
     about = _about(sanitizer)
-    return [{**explained(word), **about} for word in words]
+    return [
+        {
+            "word": text,
+            "input": None if row == space.n else keys[row],
+            "unknown": row == space.n,
+            "public": row in sanitizer.public,
+            **figures(row),
+            **about,
+        }
+        for text, row in words
+    ]
 
 
 def _about(sanitizer: Sanitizer) -> Explanation:

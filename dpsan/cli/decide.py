@@ -94,7 +94,7 @@ class Mechanisms(Json, Quiet):
             return 0
         names = [*dict.fromkeys(mechanism_class(name).name for name in self.names or MECHANISMS)]
         self.check_rules()
-        from dpsan.mechanisms.description import bibtex, described, sections
+        from dpsan.mechanisms.registry import bibtex, described, sections
 
         values = [described(name) for name in names]
         if not self.bibtex:
@@ -110,7 +110,7 @@ class Mechanisms(Json, Quiet):
 def _shown(values: dict[str, Any]) -> Shown:
     """Return what is known of a mechanism."""
     from dpsan.analysis.pages import Part, Prose, Shown
-    from dpsan.mechanisms.description import parameter_rows, sections
+    from dpsan.mechanisms.registry import parameter_rows, sections
 
     texts = sections(values["name"])
     title = f"{values['name']} ({values['status']}): {texts.pop('Summary')}"

@@ -18,7 +18,7 @@ from dpsan.errors import refuse
 from dpsan.version import __version__
 
 if TYPE_CHECKING:
-    from dpsan.analysis.evaluate.setting import Run
+    from dpsan.analysis.evaluate.vocabulary import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Audited(Privacy):
 
     def audited_run(self) -> Run | None:
         """Return the run of ``--audit``; None without it.  Raises UsageError, InputError."""
-        from dpsan.analysis.evaluate.setting import read_run
+        from dpsan.analysis.evaluate.vocabulary import read_run
         from dpsan.mechanisms.registry import mechanism_class
 
         if self.audit is None:

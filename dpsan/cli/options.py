@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
     from dpsan.analysis.pages import Shown
     from dpsan.embeddings.base import Embeddings
-    from dpsan.embeddings.cache.store import Store
+    from dpsan.embeddings.store import Store
     from dpsan.embeddings.word_lists import PublicWords
     from dpsan.formats.base import Format, ReadOptions
     from dpsan.space.metric_space import MetricSpace
@@ -153,13 +153,15 @@ class Vocabulary(Quiet):
 
     def store(self) -> Store:
         """Return the cache; its complaints and the progress of long tables go to stderr."""
-        from dpsan.embeddings.cache.store import Store
+        from dpsan.embeddings.store import Store
 
         if self.quiet:
             return Store()
         from dpsan.cli.output import say
+        from dpsan.embeddings.base import WATCH
 
-        return Store(note=say, watch=self.progress.table)
+        WATCH.set(self.progress.table)
+        return Store(note=say)
 
     def open_space(self, store: Store | None = None) -> tuple[Embeddings, MetricSpace]:
         """Return the word vectors and their metric space.  Raises DpsanError."""

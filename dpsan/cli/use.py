@@ -126,7 +126,7 @@ class Train(JsonAndFile, Quiet):
         from tempfile import TemporaryDirectory
 
         from dpsan.analysis.pages import facts
-        from dpsan.embeddings.training.recipe import Recipe, packed, report_on, train
+        from dpsan.embeddings.training import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
         from dpsan.files.compression import open_decompressed
         from dpsan.formats.registry import refuse_document

@@ -60,7 +60,7 @@ class Verify(JsonAndFile, Sanitizing):
             return self._replaced()
 
         from dpsan.analysis.pages import by_name
-        from dpsan.analysis.verify import certificate_file, shown
+        from dpsan.analysis.verify import check_certificate, shown, write_certificate
         from dpsan.analysis.verify.verdict import verify
         from dpsan.run.workers import Pool
         from dpsan.sanitize.sanitizer import Sanitizer
@@ -72,7 +72,7 @@ class Verify(JsonAndFile, Sanitizing):
         sanitizer = Sanitizer.from_spec(replace(spec, fluent=False), store)
         path = self.certificate
         if path is not None:
-            certificate_file.check_certificate(path, sanitizer, force=self.force)
+            check_certificate(path, sanitizer, force=self.force)
         pool: Pool | nullcontext[None] = nullcontext()
         if self.jobs > 1:
             pool = Pool(sanitizer.spec, store.root, self.jobs, sanitizer.embeddings.digest)
@@ -80,10 +80,9 @@ class Verify(JsonAndFile, Sanitizing):
             report(f"verifying {sanitizer.mechanism.name}")
             limits = {"words": self.words, "draws": self.draws}
             verification = verify(sanitizer, **limits, spans=self.spans, workers=workers)
-        if path is not None:
-            written = certificate_file.write_certificate
-            if written(path, sanitizer, verification, force=self.force) is None:
-                say(f"no certificate written: the guarantee is {verification.verdict}")
+        force = self.force
+        if path and write_certificate(path, sanitizer, verification, force=force) is None:
+            say(f"no certificate written: the guarantee is {verification.verdict}")
         self.show(by_name(verification), [shown(verification, sanitizer.mechanism.name)])
         return _STATUS[str(verification.verdict)]
 

@@ -9,6 +9,4 @@ private text.
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.loading import file_digest, load, load_unsafe_pickle
 
-load_embeddings = load
-
-__all__ = ["Embeddings", "file_digest", "load", "load_embeddings", "load_unsafe_pickle"]
+__all__ = ["Embeddings", "file_digest", "load", "load_unsafe_pickle"]

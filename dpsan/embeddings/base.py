@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeVar
@@ -87,9 +88,13 @@ def unseen(what: str) -> AbstractContextManager[Progress]:
     return nullcontext(no_progress)
 
 
-def shown(watch: Watch, what: str, items: Sequence[T]) -> Iterator[T]:
+WATCH: Final = ContextVar[Watch]("watch", default=unseen)
+"""Shows what is made once for a vocabulary and takes long; a command sets it."""
+
+
+def shown(what: str, items: Sequence[T]) -> Iterator[T]:
     """Yield the items of a work, and show the share of them that is done."""
-    with watch(what) as progress:
+    with WATCH.get()(what) as progress:
         for done, item in enumerate(items, 1):
             yield item
             progress(done / len(items))

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings.bundled import directory
+from dpsan.embeddings.loading import directory
 from dpsan.errors import InputError, UsageError, check_name, name_or_count, refuse
 from dpsan.text.out_of_vocabulary import SEVERAL, read_word_list
 from dpsan.text.tokens import folded, lookup_keys

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 import numpy as np
 
 from dpsan.errors import Hint, UsageError, check_positive, unknown_name
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler, Table
+from dpsan.mechanisms.tables import PointSampler, Sampler, Table
 from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 from dpsan.privacy.certificate import (
@@ -147,7 +147,7 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     family: ClassVar[str]
-    """point, table or tensor."""
+    """point, table (words have distributions over words, without noise on vectors) or tensor."""
     status: ClassVar[Status]
     summary: ClassVar[str]
     """One line for tables."""
@@ -176,11 +176,6 @@ class Mechanism(ABC):
     def is_ldp(cls) -> bool:
         """Return True if epsilon holds between any two inputs, and not per unit of distance."""
         return cls.epsilon_unit == "nats"
-
-    @classmethod
-    def is_table(cls) -> bool:
-        """Return True if words have distributions over words, without noise on vectors."""
-        return cls.family == "table"
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
@@ -276,7 +271,7 @@ class Mechanism(ABC):
 
     def unknown_distance(self, space: MetricSpace) -> float | None:
         """Return the distance of ⊥ to every word; None: that of the centroid."""
-        return space.diameter / 2 if self.is_table() else None
+        return space.diameter / 2 if self.family == "table" else None
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).

@@ -28,7 +28,7 @@ import math
 import sys
 
 from dpsan.mechanisms.base import Claim, Guarantee, MetricSpace, Status, delta_parameter
-from dpsan.mechanisms.noise import GaussianNoise
+from dpsan.mechanisms.noise import GaussianNoise, paper_delta
 from dpsan.privacy.noise_formulas import gaussian_delta
 
 
@@ -43,19 +43,13 @@ class GaussianPaper(GaussianNoise):
 
     delta: float | str = delta_parameter(published=True)  # type: ignore[assignment]
 
-    def _log(self, d: int) -> float:
-        """Logarithm of delta, which may be far below the smallest float64."""
-        return -d * math.log(4) if isinstance(self.delta, str) else math.log(self.delta)
-
     def mu(self, d: int) -> float:
-        """2·C/sigma."""
-        return self.epsilon / math.sqrt(2 * (math.log(1.25) - self._log(d)))
+        """2·C/sigma; delta may be far below the smallest float64."""
+        log = -d * math.log(4) if isinstance(self.delta, str) else math.log(self.delta)
+        return self.epsilon / math.sqrt(2 * (math.log(1.25) - log))
 
     def wanted_delta(self, d: int) -> float:
-        """4^-d below the smallest float64 is that, not 0."""
-        if not isinstance(self.delta, str):
-            return self.delta
-        return max(math.exp(self._log(d)), sys.float_info.min)
+        return paper_delta(self.delta, d)
 
     def sensitivity(self, moved: MetricSpace, radius: float) -> float:
         """2·C: the paper's, whatever the words."""

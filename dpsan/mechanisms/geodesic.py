@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,30 +54,31 @@ def neighbour_graph(space: MetricSpace, k: int) -> dict[str, NDArray[np.int32]]:
 
 
 def _build(space: MetricSpace, k: int) -> dict[str, NDArray[np.int32]]:
-    from scipy.sparse import coo_matrix  # heavy import
-
     n = space.n
     near = np.empty((n, k), dtype=np.int64)
     for ids in space.in_blocks("finding near words", n, 4096):
         near[ids] = space.neighbors(ids, k + 1)[:, 1:]
     pairs = np.stack([np.repeat(np.arange(n), k), near.ravel()], axis=1)
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-    pairs = np.concatenate([pairs, _bridges(space, pairs)])
-    both = np.concatenate([pairs, pairs[:, ::-1]])
-    graph = coo_matrix((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
+    graph = _graph(n, np.concatenate([pairs, _bridges(space, pairs)]))
     return {"starts": graph.indptr.astype(np.int32), "ends": graph.indices.astype(np.int32)}
+
+
+def _graph(n: int, pairs: Ids) -> Any:
+    """Return the pairs (e, 2), both ways, as a sparse matrix (n, n)."""
+    from scipy.sparse import coo_matrix  # heavy import
+
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    return coo_matrix((np.ones(len(both)), (both[:, 0], both[:, 1])), shape=(n, n)).tocsr()
 
 
 def _bridges(space: MetricSpace, pairs: Ids) -> Ids:
     """Pairs (e, 2) that join the components: each with its closest other one, until one is left."""
-    from scipy.sparse import coo_matrix  # heavy import
-    from scipy.sparse.csgraph import connected_components
+    from scipy.sparse.csgraph import connected_components  # heavy import
 
-    n, added = space.n, np.empty((0, 2), dtype=np.int64)
+    added = np.empty((0, 2), dtype=np.int64)
     while True:
-        joined = np.concatenate([pairs, added])
-        ones = np.ones(len(joined), dtype=np.int8)
-        graph = coo_matrix((ones, (joined[:, 0], joined[:, 1])), shape=(n, n))
+        graph = _graph(space.n, np.concatenate([pairs, added]))
         count, label = connected_components(graph, directed=False)
         if count == 1:
             return added

@@ -138,7 +138,7 @@ def mean_cosines(
     space: MetricSpace,
     outputs: tuple[int, ...],
     sizes: tuple[int, ...],
-    public: tuple[int, ...] = (),
+    public: tuple[int, ...],
 ) -> tuple[Floats, Floats]:
     """Frequency-weighted mean cosine of a word to its nearest outputs and to all of them.
 
@@ -161,14 +161,14 @@ def mean_cosines(
         words = _protected(space, public)
         units = unit_rows(space.vectors)
         inputs, shares = _inputs(space.frequencies[words], space.d)
-        ids, all_of_them = words[inputs], len(words) == space.n
+        ids = words[inputs]
         means = np.stack([units[words[:m]].mean(axis=0, dtype=np.float64) for m in outputs])
         near = np.full((len(outputs), len(sizes)), np.nan)
         near[np.array(outputs)[:, None] >= np.array(sizes)] = 0.0
         for part in space.in_blocks("comparing numbers of outputs", len(ids), _TOGETHER):
             for i, m in enumerate(outputs):
                 if len(few := np.array([k for k in sizes if k <= m], dtype=np.int64)):
-                    among = m if all_of_them else words[:m].astype(np.int32)
+                    among = None if m == space.n else words[:m].astype(np.int32)
                     table = units[space.neighbors(ids[part], int(few[-1]), among)]
                     sums = np.cumsum(np.einsum("mkd,md->mk", table, units[ids[part]]), axis=1)
                     near[i, : len(few)] += shares[part] @ sums[:, few - 1] / few

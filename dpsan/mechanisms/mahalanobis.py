@@ -69,7 +69,7 @@ class Mahalanobis(LaplaceNoise):
             moved = space.moved(vectors / np.sqrt(values), space.centroid)
             if not np.isfinite(moved).all():
                 return np.inf
-            bound, _ = diameter_bound(moved, space.watch)
+            bound, _ = diameter_bound(moved)
             # Rounding to float32 moves each point by at most 2^-24 of its norm, and each of its
             # denormal coordinates by 2^-150.
             rounding = 4 * 2.0**-24 * largest_norm(moved) + space.d * 2.0**-149

@@ -1,17 +1,15 @@
-"""Noise on points, and weights of words: what mechanisms of the same noise share."""
+"""Noise on points: what mechanisms of the same noise share."""
 
 from __future__ import annotations
 
+import math
+import sys
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpsan.embeddings.base import word_frequencies
-from dpsan.mechanisms.base import Certificate, Mechanism, clip_parameter, delta_parameter, parameter
-from dpsan.mechanisms.samplers.base import PointSampler, Projection, nearest, nearest_in
+from dpsan.mechanisms.base import Certificate, Mechanism, clip_parameter, delta_parameter
+from dpsan.mechanisms.tables import PointSampler, Projection, nearest, nearest_in
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, largest_escape
 from dpsan.privacy.rounding import (
@@ -21,7 +19,13 @@ from dpsan.privacy.rounding import (
     TruncatedLaplaceCoordinates,
 )
 from dpsan.space.diameters import clipped, l2_diameter
-from dpsan.space.metric_space import Floats, MetricSpace
+from dpsan.space.metric_space import MetricSpace
+
+
+def paper_delta(delta: float | str, d: int) -> float:
+    """Return 4^-d for ``auto``, as [TrLap] has it; below the smallest float64 that, not 0."""
+    paper = math.exp(-d * math.log(4))
+    return max(paper, sys.float_info.min) if isinstance(delta, str) else delta
 
 
 class LaplaceNoise(Mechanism):
@@ -138,39 +142,3 @@ class GaussianNoise(ClippedNoise):
 
     def distribution(self, moved: MetricSpace, radius: float) -> GaussianCoordinates:
         return GaussianCoordinates(self.sensitivity(moved, radius) / self.mu(moved.d))
-
-
-# Public weights of words: a weight is in [0, 1), 0 is plain, near 1 is sensitive.
-
-NO_WEIGHTS: Final = "none"
-FREQUENCY: Final = "frequency"
-TOP_WEIGHT: Final = 0.9
-"""Weight of the rarest word by frequency."""
-
-
-def weights_parameter(default: str) -> Any:
-    """Return the field ``weights`` of mechanisms whose words have weights."""
-    what = "weight of each word: none, or more for rarer words"
-    return parameter(default, what, words=(FREQUENCY, NO_WEIGHTS))
-
-
-def word_weights(weights: str, space: MetricSpace) -> Floats:
-    """Weights of all inputs, shape (n + 1,); ⊥ has the largest weight of any word."""
-    words = np.zeros(space.n)
-    if weights == FREQUENCY:
-        words = frequency(space.counts, space.n)
-    return np.append(words, words.max(initial=0.0))
-
-
-def frequency(counts: NDArray[np.int64] | None, n: int) -> Floats:
-    """Weights from public corpus counts, shape (n,): 0 for the most frequent, 0.9 for the rarest.
-
-    Linear in the logarithm of the count.
-
-    Args:
-        counts: shape (n,) or None, see :func:`word_frequencies`.
-    """
-    shares = word_frequencies(n, counts)
-    rarity = np.log(shares.max() / shares)
-    top = float(rarity.max())
-    return np.asarray(TOP_WEIGHT * rarity / top if top > 0 else rarity, dtype=np.float64)

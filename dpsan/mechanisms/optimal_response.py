@@ -72,7 +72,8 @@ import numpy as np
 from dpsan.embeddings.base import wanted_outputs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import BaseResponse, MetricSpace, parameter
-from dpsan.mechanisms.optimal.public_base import (
+from dpsan.mechanisms.tables.near_sets import Base, Group
+from dpsan.mechanisms.tables.public_base import (
     MOST_FREQUENT,
     BaseTask,
     favours,
@@ -80,7 +81,6 @@ from dpsan.mechanisms.optimal.public_base import (
     softened,
     solved_base,
 )
-from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.space.arrays import cosine_unit
 
 
@@ -132,7 +132,7 @@ class OptimalResponse(BaseResponse):
         task = self.task(space)
         words, weights, mass = softened(
             solved_base(space, task),
-            task.counts,
+            space.counts,
             space.n,
             self.spread,
             self.even,
@@ -147,7 +147,7 @@ class OptimalResponse(BaseResponse):
         total = int(weights.sum())
         wanted = share if isinstance(self.mass, str) else self.mass
         added, _ = favours(
-            task.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
+            space.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
         )
         return Base(
             words,
@@ -159,7 +159,7 @@ class OptimalResponse(BaseResponse):
     def task(self, space: MetricSpace) -> BaseTask:
         """Return the task of solving for its base."""
         point, prior = nearest_epsilon(self.epsilon), float(self.prior)
-        return BaseTask(point, space.counts, prior, self.similarity, self.frequency)
+        return BaseTask(point, prior, self.similarity, self.frequency)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
         """With the mass that ``auto`` stands for."""

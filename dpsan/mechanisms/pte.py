@@ -70,7 +70,7 @@ class ProjectedLaplace(LaplaceNoise):
         if space.eager(space.n):
             exact = space.number(
                 f"pte-factor-2-{moved.d}",
-                lambda: largest_stretch(space.points(inputs), moved.points(inputs), space.watch),
+                lambda: largest_stretch(space.points(inputs), moved.points(inputs)),
             )
             if 0 < exact < np.inf:  # 0: all words at one point
                 return exact, 0.0

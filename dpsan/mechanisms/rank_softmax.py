@@ -31,7 +31,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import Floats, Ids, MetricSpace, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.samplers.base import Projection, nearest
+from dpsan.mechanisms.tables import Projection, nearest
 from dpsan.privacy.randomness import Streams
 
 _FIRST: Final = 8

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import math
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -124,18 +126,13 @@ def list_mechanisms() -> list[dict[str, str]]:
     """Return every mechanism: name, status, family, delta or not, epsilon unit, summary and
     source.
     """
-    return [
-        {
-            "name": kind.name,
-            "status": str(kind.status),
-            "family": kind.family,
-            "delta": "yes" if "delta" in kind.parameters() else "no",
-            "epsilon_unit": kind.epsilon_unit,
-            "summary": kind.summary,
-            "source": kind.source,
-        }
-        for kind in MECHANISMS.values()
-    ]
+    names = "name status family delta epsilon_unit summary source"
+    return [_about(kind, names) for kind in MECHANISMS.values()]
+
+
+def _about(kind: type[Mechanism], names: str) -> dict[str, str]:
+    delta = {"delta": "yes" if "delta" in kind.parameters() else "no"}
+    return {name: delta.get(name) or str(getattr(kind, name)) for name in names.split()}
 
 
 # A mechanism of a third party: in a file of the user's, or of a package that is installed.
@@ -257,3 +254,56 @@ def _class(file: OwnFile, path: Path, code: bytes) -> Any:
         hint = f"classes: {classes}" if classes else "it defines no class"
         raise UsageError(f"{path}: no class '{file.class_name}'", hint)
     return kind
+
+
+# One mechanism in words: what it is, what is claimed, what is true.
+
+
+def sections(name: str) -> dict[str, str]:
+    """Return the parts of a mechanism's docstring by heading, unindented; ``Summary`` is the
+    first.
+    """
+    docstring = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
+    first, _, rest = docstring.partition("\n")
+    out = {"Summary": first.partition(": ")[2] or MECHANISMS[name].summary}
+    parts = re.split(r"^([A-Z][\w ]*)\n", rest, flags=re.MULTILINE)
+    for heading, body in zip(parts[1::2], parts[2::2], strict=True):
+        out[heading] = textwrap.dedent(body).strip("\n")
+    return out
+
+
+def bibtex(source: str) -> list[str]:
+    """Return the BibTeX entries that the sources of mechanisms name, each once."""
+    text = (Path(__file__).parent / "bibliography.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^(@\w+\{([^,]+),.*?^\})", text, re.MULTILINE | re.DOTALL)
+    bodies = {key: body for body, key in entries}
+    return [bodies[word] for word in dict.fromkeys(re.findall(r"[\w]+", source)) if word in bodies]
+
+
+def parameter_rows(name: str) -> list[dict[str, Any]]:
+    """Return the parameters besides epsilon: name, default, unit, domain, help."""
+    kind = MECHANISMS[name]
+    defaults = {key: about.default for key, about in kind.__dataclass_fields__.items()}
+    return [
+        {
+            "name": key,
+            "value": defaults[key],
+            "required": about.required,
+            "unit": about.unit,
+            "domain": about.domain(),
+            "help": about.help,
+        }
+        for key, about in kind.parameters().items()
+    ]
+
+
+def finite(value: float | None) -> float | None:
+    """JSON has no infinity: null means that no finite value holds."""
+    return None if value is None or math.isinf(value) else float(value)
+
+
+def described(name: str) -> dict[str, Any]:
+    """Return what is known of a mechanism without a vocabulary."""
+    parameters = {row["name"]: row["value"] for row in parameter_rows(name)}
+    about = _about(MECHANISMS[name], "name status family epsilon_unit source")
+    return {**about, "parameters": parameters}

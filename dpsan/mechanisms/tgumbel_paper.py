@@ -154,12 +154,11 @@ class TruncatedGumbelSampler(Sampler):
         n = self.space.n
         if n > MATRIX_WORDS:
             return None
-        distinct, indices = np.unique(ids, return_inverse=True)
-        rows = np.full((len(distinct), n), 1 / n)
-        for row in np.flatnonzero(distinct < n).tolist():
-            (order,), (distances,) = self._nearest(distinct[row : row + 1], n)
+        rows = np.full((len(ids), n), 1 / n)
+        for row in np.flatnonzero(ids < n).tolist():
+            (order,), (distances,) = self._nearest(ids[row : row + 1], n)
             rows[row, order] = self.pmf(distances)
-        return rows[indices]
+        return rows
 
     def pmf(self, distances: Floats) -> Floats:
         """P(candidate j) for ascending distances (n,), by Gauss-Legendre quadrature.
@@ -217,7 +216,7 @@ class TGumbelPaper(Mechanism):
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:
-        """The scale b of the noise must be positive."""
+        """Epsilon must be greater than this: the scale b of the noise must be positive."""
         return least_epsilon(space.n, _smallest_distance(space))
 
     def constants(self, space: MetricSpace) -> tuple[float, float]:

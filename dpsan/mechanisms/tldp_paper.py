@@ -29,9 +29,8 @@ Parameters
     range
         Delta; ``auto`` is the largest max - min of a coordinate over the vocabulary, and no less
         is accepted.
-    weights
-        Of the weighted forms: ``frequency`` (rarer is more sensitive), or ``none``; ⊥ has the
-        largest weight.
+    The weight of a word in the weighted forms falls with its public frequency: 0 for the most
+    frequent word, 0.9 for the rarest and ⊥.
 Cost
     2·d random numbers and one exact search per word.
 Not to be confused with
@@ -48,8 +47,7 @@ import numpy as np
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Floats, Ids, Mechanism, MetricSpace, parameter
-from dpsan.mechanisms.noise import FREQUENCY, weights_parameter, word_weights
-from dpsan.mechanisms.samplers.base import Sampler, nearest
+from dpsan.mechanisms.tables import Sampler, nearest
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
@@ -124,12 +122,8 @@ class KeepingSampler(Sampler):
     """Keep each coordinate of a word, or add noise; then the nearest word."""
 
     def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
-        self.space, noise, epsilon = space, mechanism.added, mechanism.epsilon
-        range_ = mechanism.coordinate_range(space)
-        p = keep_probability(noise, epsilon, range_, space.d)
-        self.kept = p * (1 - mechanism.word_weights(space))
-        """Probability with which a coordinate of each input is kept, shape (n + 1,)."""
-        self.noise = noise.distribution(noise.scale(range_, epsilon))
+        self.space, self.kept = space, mechanism.kept(space)
+        self.noise = mechanism.spread(space)
 
     def sample(self, ids: Ids, streams: Streams) -> Ids:
         return nearest(self.space, self.release(ids, streams), streams)
@@ -178,11 +172,18 @@ class PaperTensor(Mechanism):
         """Weight w of each input, shape (n + 1,): kept with p(1-w)."""
         return np.zeros(space.n + 1)
 
+    def kept(self, space: MetricSpace) -> Floats:
+        """Probability with which a coordinate of each input is kept, shape (n + 1,)."""
+        p = keep_probability(self.added, self.epsilon, self.coordinate_range(space), space.d)
+        return p * (1 - self.word_weights(space))
+
+    def spread(self, space: MetricSpace) -> NoiseDistribution:
+        """Return the noise on a coordinate that is not kept."""
+        return self.added.distribution(self.added.scale(self.coordinate_range(space), self.epsilon))
+
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return the truth for one word."""
-        d, bounded = space.d, self.added.bounded
-        lightest = 1 - float(self.word_weights(space).min())
-        q = keep_probability(self.added, self.epsilon, self.coordinate_range(space), d) * lightest
+        d, bounded, q = space.d, self.added.bounded, float(self.kept(space).max())
         delta, atom = true_delta(self.added, self.epsilon, q, d), atoms(q, d)
         return self.promise(
             d * self.epsilon if bounded else self.epsilon,
@@ -199,24 +200,27 @@ class PaperTensor(Mechanism):
 
         [TLDP] Table V has the square of it, (1-q) times the variance of the noise.
         """
-        range_ = self.coordinate_range(space)
-        kept = keep_probability(self.added, self.epsilon, range_, space.d)
-        share = 1 - kept * (1 - float(self.word_weights(space)[:-1].mean()))
-        noise = self.added.distribution(self.added.scale(range_, self.epsilon))
-        return noise.std(space.d) * math.sqrt(share)
+        share = 1 - float(self.kept(space)[:-1].mean())
+        return self.spread(space).std(space.d) * math.sqrt(share)
 
     def prepare(self, space: MetricSpace) -> KeepingSampler:
         """Return a tensor sampler."""
         return KeepingSampler(space, self)
 
 
+TOP_WEIGHT: Final = 0.9
+"""Weight of the rarest word."""
+
+
 class PaperTensorOfWeights(PaperTensor):
     """The same with p(1-w): words of weight near 1 are almost never kept."""
 
-    weights: str = weights_parameter(FREQUENCY)
-
     def word_weights(self, space: MetricSpace) -> Floats:
-        return word_weights(self.weights, space)
+        """Return weights that are linear in the logarithm of the public count, (n + 1,)."""
+        shares = space.frequencies
+        rarity = np.log(shares.max() / shares)
+        words = TOP_WEIGHT * rarity / (rarity.max() or 1.0)
+        return np.append(words, words.max())
 
 
 class TLDPPaperL(PaperTensor):

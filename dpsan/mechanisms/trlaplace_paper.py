@@ -27,11 +27,8 @@ Not to be confused with
 
 from __future__ import annotations
 
-import math
-import sys
-
 from dpsan.mechanisms.base import Status, clip_parameter, delta_parameter
-from dpsan.mechanisms.noise import TruncatedLaplace
+from dpsan.mechanisms.noise import TruncatedLaplace, paper_delta
 from dpsan.privacy.noise_formulas import padded_dimensions, published_truncation
 
 
@@ -53,16 +50,11 @@ class TrLaplacePaper(TruncatedLaplace):
 
     def dimensions(self, d: int) -> int:
         """D with the paper's dummy dimensions."""
-        return padded_dimensions(self.epsilon, self._given(), d)
+        return padded_dimensions(self.epsilon, self.delta, d)
 
     def truncation(self, d: int, radius: float) -> tuple[float, float]:
         """Alpha and A for vectors of d dimensions clipped to a radius."""
-        return published_truncation(self.epsilon, self._given(), self.dimensions(d), radius)
-
-    def _given(self) -> float | None:
-        return None if isinstance(self.delta, str) else self.delta
+        return published_truncation(self.epsilon, self.delta, self.dimensions(d), radius)
 
     def claimed_delta(self, d: int) -> float:
-        """4^-d below the smallest float64 is shown as that, not as 0."""
-        smallest = sys.float_info.min
-        return self._given() or max(math.exp(-self.dimensions(d) * math.log(4)), smallest)
+        return paper_delta(self.delta, self.dimensions(d))

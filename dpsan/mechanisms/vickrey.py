@@ -28,7 +28,7 @@ import numpy as np
 
 from dpsan.mechanisms.base import Arithmetic, Floats, Ids, MetricSpace, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
-from dpsan.mechanisms.samplers.base import Projection
+from dpsan.mechanisms.tables import Projection
 from dpsan.privacy.randomness import Streams
 
 

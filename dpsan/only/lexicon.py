@@ -34,7 +34,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.bundled import directory
+from dpsan.embeddings.loading import directory
 from dpsan.errors import EmbeddingError
 from dpsan.only.hashes import Hashes, Table, Words64, lines, near_hashes
 from dpsan.only.view import COLUMN, LOWER, MIXED, TITLE, UPPER

@@ -21,7 +21,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism, certify
 from dpsan.mechanisms.registry import is_own, space_for
-from dpsan.outcomes.distributions import draw, silent, words_at
+from dpsan.outcomes.distributions import draw, words_at
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import MATRIX_WORDS
@@ -128,7 +128,6 @@ def solve(
     hint: str = "",
     tolerance: float = TOLERANCE,
     step: float | None = None,
-    progress: Callable[[float], None] | None = None,
 ) -> tuple[float, float]:
     """Return an epsilon of six digits whose value is close to ``wanted`` and not above it.
 
@@ -155,8 +154,6 @@ def solve(
     for _ in range(_TURNS):
         epsilon = float(_DIGITS.create_decimal_from_float(math.exp(x) * _UP))
         x, stalled = math.log(epsilon), False
-        if progress:
-            progress(epsilon)
         try:
             y = value(epsilon)
         except UsageError as caught:
@@ -264,8 +261,7 @@ def epsilon_for_loss(
     draft: Draft,
     space: MetricSpace,
     wanted: float,
-    progress: Callable[[float], None] | None = None,
-    *,
+    trying: Callable[[float], None],
     claims: bool = False,
 ) -> tuple[float, float, bool]:
     """Return epsilon, its certified loss, and whether the loss comes from an exact certificate.
@@ -281,11 +277,12 @@ def epsilon_for_loss(
 
     @cache
     def certified(epsilon: float) -> tuple[float, bool]:
+        trying(epsilon)
         return _certified(draft.at(epsilon), space, claims)
 
     def build() -> Arrays:
         what, start = f"{Target.EPSILON_LDP} {wanted:g}", _start(draft, space, wanted)
-        more: Any = {"what": what, "tolerance": _TOLERANCE, "progress": progress}
+        more: Any = {"what": what, "tolerance": _TOLERANCE}
         epsilon, _ = solve(lambda epsilon: certified(epsilon)[0], wanted, start, **more)
         return {"found": np.array([epsilon, *certified(epsilon)])}
 
@@ -338,16 +335,12 @@ class Outputs:
         return Estimate.of_draws(hits, len(ids), _ALPHA)
 
 
-Progress = Callable[[str], None]
-"""Called with the mechanism and the epsilon that is tried next."""
-
-
 def calibrate(
     draft: Draft,
     space: MetricSpace,
     target: Target,
     wanted: float,
-    progress: Progress = silent,
+    progress: Callable[[str], None] = lambda _: None,
     *,
     claims: bool = False,
 ) -> Calibration:
@@ -373,7 +366,7 @@ def calibrate(
         achieved, interval = share.value, (share.low, share.high)
     else:
         claims = claims and is_own(draft.kind.name)
-        solved = epsilon_for_loss(draft, space, wanted, progress=trying, claims=claims)
+        solved = epsilon_for_loss(draft, space, wanted, trying, claims)
         epsilon, achieved, exact = solved
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
@@ -386,7 +379,7 @@ def _for_share(
     """Return epsilon, its share, and whether the share is exact."""
     outputs = Outputs(space, draft.anywhere(space)[0])
     start, step, most = per_nat(draft, space), math.log(3), TOLERANCE  # shares rise from there
-    more: Any = {"what": f"{Target.UNCHANGED} {wanted:g}", "progress": trying}
+    more: Any = {"what": f"{Target.UNCHANGED} {wanted:g}"}
     more["hint"] = "k decides, too: -p k=2" * ("k" in draft.kind.parameters())
     if not outputs.exact:
         # The upper limit is 3 standard errors above the estimate.

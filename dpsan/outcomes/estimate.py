@@ -22,10 +22,11 @@ from scipy import linalg, optimize, sparse
 from scipy.linalg import blas
 from scipy.special import kl_div
 
+from dpsan.embeddings.base import Progress, no_progress
 from dpsan.errors import UsageError
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
-from dpsan.outcomes.distributions import Progress, prior, silent
+from dpsan.outcomes.distributions import prior
 from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.numerals import number
@@ -287,7 +288,7 @@ def most_misfit(words: int) -> float:
     return float(limit * max(1.0, words / least) ** power)
 
 
-def best_fit(first: Fit, progress: Progress = silent) -> Fit:
+def best_fit(first: Fit, progress: Progress = no_progress) -> Fit:
     """Return the fit with the scales of largest evidence.
 
     Climb a grid of scales, from the first fit, until no neighbour gains more than 1 nat.

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpsan.embeddings.base import WATCH
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import UNKNOWN_PRIOR, has_distribution, words_at
-from dpsan.outcomes.emissions import Emissions
+from dpsan.mechanisms.tables import Sampler
+from dpsan.mechanisms.tables.sparse import SparseTable
+from dpsan.outcomes.distributions import UNKNOWN_PRIOR, Emissions, has_distribution, words_at
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks
@@ -209,3 +211,86 @@ def half_linked(mechanism: Mechanism, space: MetricSpace) -> HalfLinked | None:
 
     name = f"half-linked-1-{mechanism.name}-{mechanism.digest()}"
     return HalfLinked(int(space.table(name, build, of_mechanism=True)["words"][0]) or None)
+
+
+# The inputs that explain each output of a mechanism best.
+
+MOST_INPUTS: Final = 48
+"""Inputs considered for each output at most."""
+LEAST_POSTERIOR: Final = 0.001
+"""Least posterior probability, before any context, of an input that is considered."""
+_PROBABLE: Final = -400.0
+"""ln of the least probability that ⊥ has an output of the mechanism."""
+
+
+def likeliest_inputs(mechanism: Mechanism, space: MetricSpace) -> Arrays:
+    """Return the outputs of a mechanism, and the inputs that explain each best; cached.
+
+    Args:
+        mechanism: resolved; its output distributions are known.
+
+    Returns:
+        ``outputs`` (q,); ``inputs`` (q, s), by prior times likelihood, with ⊥ last and -1 where
+        others are too unlikely; ``scores`` (q, s), ln P(output|input).
+    """
+    name = f"likeliest-5-{MOST_INPUTS}-{mechanism.name}-{mechanism.digest()}"
+    return space.table(name, lambda: _build(mechanism, space), of_mechanism=True)
+
+
+def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
+    emissions = Emissions(mechanism, space)
+    outputs = np.flatnonzero(emissions.unknown > _PROBABLE)
+    prior = np.log(space.frequencies)
+    sampler = emissions.sampler
+    if isinstance(sampler, SparseTable):
+        inputs, scores = _by_weights(sampler, outputs, prior)
+    else:
+        with WATCH.get()("finding the likeliest inputs of each output") as progress:
+            likeliest = emissions.candidates(outputs, [prior], MOST_INPUTS, progress)[0]
+        inputs, scores = likeliest.inputs, likeliest.scores - prior[np.maximum(likeliest.inputs, 0)]
+        scores[inputs < 0] = -np.inf
+    joint = np.exp(scores + prior[np.maximum(inputs, 0)])
+    unlikely = joint < LEAST_POSTERIOR * joint.sum(axis=1, keepdims=True)
+    inputs[unlikely], scores[unlikely] = -1, -np.inf
+    unknown = np.full((len(outputs), 1), space.n, dtype=np.int32)
+    scores = np.concatenate([scores, emissions.unknown[outputs][:, None]], axis=1)
+    return {
+        "outputs": outputs,
+        "inputs": np.concatenate([inputs, unknown], axis=1),
+        "scores": scores.astype(np.float32),
+    }
+
+
+def _by_weights(
+    table: SparseTable, outputs: Ids, prior: Floats
+) -> tuple[NDArray[np.int32], Floats]:
+    """Return the best inputs of each output and ln P(output|input), both (q, MOST_INPUTS).
+
+    An input gives most outputs their common weight.  So the best ones have the output in their near
+    set, or are among the most frequent words.
+    """
+    owners, near, masses = table.near.sets(np.arange(len(prior)))
+    more = table.increment * masses.astype(np.float64)
+    common = table.common.astype(np.float64)
+    totals = np.log(common.sum() + np.bincount(owners, more, minlength=len(prior)))
+    usual = np.argsort(totals - prior, kind="stable")[:MOST_INPUTS]
+    real = np.isin(near, outputs)  # a public word may be an output of itself alone
+    owners, near, more = owners[real], near[real], more[real] + common[near[real]]
+    with np.errstate(divide="ignore"):
+        log = np.log(more) - totals[owners]
+        far = np.log(common[outputs])[:, None] - totals[usual]
+    u = np.concatenate([near, np.repeat(outputs, len(usual))])
+    w = np.concatenate([owners, np.tile(usual, len(outputs))])
+    log = np.concatenate([log, far.ravel()])
+    # An input of both kinds counts once, with its own weight, which stands first.
+    _, first = np.unique(u * len(prior) + w, return_index=True)
+    u, w, log = u[first], w[first], log[first]
+    order = np.lexsort((w, -(log + prior[w]), u))
+    u, w, log = u[order], w[order], log[order]
+    rank = np.arange(len(u)) - np.searchsorted(u, u)
+    number = np.searchsorted(outputs, u)
+    best = (rank < MOST_INPUTS) & (log > -np.inf)
+    inputs = np.full((len(outputs), MOST_INPUTS), -1, dtype=np.int32)
+    scores = np.full((len(outputs), MOST_INPUTS), -np.inf)
+    inputs[number[best], rank[best]], scores[number[best], rank[best]] = w[best], log[best]
+    return inputs, scores

@@ -172,15 +172,7 @@ class Guarantee:
 # Guarantees of many words together, by basic composition (docs/proofs.md 4.1).
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
-    """Epsilon and delta of several words together (local differential privacy)."""
-
-    epsilon: float
-    delta: float
-
-
-def compose_basic(guarantee: Guarantee, words: int) -> Composed:
+def compose_basic(guarantee: Guarantee, words: int) -> Loss:
     """Epsilons and deltas add up."""
     epsilon = words * guarantee.epsilon_ldp if words else 0.0  # 0 times infinity is no number
-    return Composed(epsilon, min(1.0, words * guarantee.delta))
+    return Loss(epsilon, min(1.0, words * guarantee.delta))

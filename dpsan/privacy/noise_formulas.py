@@ -140,12 +140,12 @@ def _envelope(alpha: float, bound: float, radius: float, at: float) -> float:
     return best
 
 
-def published_root(delta: float | None, d: int) -> float:
-    """delta^(1/d) of [TrLap]; 1/4 for the paper's own delta = 4^-d (None)."""
-    return 0.25 if delta is None else math.exp(math.log(delta) / d)
+def published_root(delta: float | str, d: int) -> float:
+    """delta^(1/d) of [TrLap]; 1/4 for the paper's own delta = 4^-d (``auto``)."""
+    return 0.25 if isinstance(delta, str) else math.exp(math.log(delta) / d)
 
 
-def padded_dimensions(epsilon: float, delta: float | None, d: int) -> int:
+def padded_dimensions(epsilon: float, delta: float | str, d: int) -> int:
     """Dimensions d' >= d in which [TrLap] Theorem 3 is defined for this epsilon.
 
     d itself where epsilon < 2·delta^(1/d)·sqrt d, else the smallest multiple of 100 strictly inside
@@ -163,7 +163,7 @@ def padded_dimensions(epsilon: float, delta: float | None, d: int) -> int:
 
 
 def published_truncation(
-    epsilon: float, delta: float | None, d: int, clip: float
+    epsilon: float, delta: float | str, d: int, clip: float
 ) -> tuple[float, float]:
     """Alpha and A of [TrLap] Theorem 3, whose claim is false (see :func:`largest_escape`)."""
     alpha = epsilon / (2 * math.sqrt(d) * clip)
@@ -250,8 +250,7 @@ def grid_table(epsilon: float, levels: int) -> Table:
 def certified_loss(table: Table) -> float:
     """Exact largest log-ratio of two entries of one column, rounded up.
 
-    Rows have equal totals, so it is the pure LDP epsilon of the table, and of every distribution
-    that mixes its rows: a mixture lies between the smallest and the largest entry of each column.
+    Rows have equal totals, so it is the pure LDP epsilon of the table.
     """
     worst = 0.0
     for column in table.T.tolist():
@@ -261,13 +260,6 @@ def certified_loss(table: Table) -> float:
         # Integers: the difference and the quotient are correctly rounded, log1p within one unit.
         worst = max(worst, math.log1p((high - low) / low) * (1 + 2.0**-50))
     return worst
-
-
-def mixed_loss(table: Table, weight: float) -> float:
-    """Loss between rows that are each mixed with the mean row: (1-weight)·row + weight·mean."""
-    pmf = table / float(TOTAL)
-    mixed = (1 - weight) * pmf + weight * pmf.mean(axis=0)
-    return float(np.log(mixed.max(axis=0) / mixed.min(axis=0)).max())
 
 
 _CELLS_OF_SUMS: Final = 1 << 18

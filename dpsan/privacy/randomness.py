@@ -1,7 +1,7 @@
 """The only source of random draws for private text: cryptographic streams under a secret key.
 
 A key is derived for each job, file and copy.  (Training a vocabulary on public text uses a seeded
-NumPy generator instead, in ``embeddings/training``; a test keeps it from everything else.)
+NumPy generator instead, in ``embeddings/training.py``; a test keeps it from everything else.)
 
 Every record (a line, a cell) has streams of its own, so a result does not depend on batches,
 workers or order, and a retried record gets the same words.  A stream is SHAKE-256 of

@@ -56,13 +56,6 @@ class Moments(NamedTuple):
 _ROWS: Final = 64
 
 
-def unit_directions(streams: Streams, d: int) -> Floats:
-    """Points uniform on the unit sphere (not the ball), shape (m, d)."""
-    normal = streams.normal("direction", d)
-    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    return normal
-
-
 class NoiseDistribution(ABC):
     """A distribution over vectors, symmetric in the sign of every coordinate."""
 
@@ -104,7 +97,8 @@ class SphericalLaplace(NoiseDistribution):
         from scipy.special import gammaincinv  # heavy import
 
         radius = gammaincinv(float(d), streams.uniform("radius")) / self.epsilon
-        noise = unit_directions(streams, d)
+        noise = streams.normal("direction", d)
+        noise /= np.linalg.norm(noise, axis=1, keepdims=True)
         noise *= radius
         if self.root is None:
             return noise

@@ -23,7 +23,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import DpsanError, ExtraMissingError, InputError, UsageError, refuse
 from dpsan.files.source import sweep
 from dpsan.run.group import Group, rewrite_file

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 from dpsan.errors import InputError, OutputError
 from dpsan.files.private_database import PrivateDatabase
 from dpsan.formats.base import Record
-from dpsan.privacy.guarantee import Composed
+from dpsan.privacy.guarantee import Loss
 from dpsan.privacy.randomness import new_key
 from dpsan.run.memo import Memo
 from dpsan.run.units import Pending
@@ -119,9 +119,7 @@ class History:
                 self.memo.store(answer, done)
 
 
-def _costs(
-    batch: Sequence[Record], results: Sequence[Sanitized], totals: Accountant
-) -> list[Composed]:
+def _costs(batch: Sequence[Record], results: Sequence[Sanitized], totals: Accountant) -> list[Loss]:
     """Return the cost of each record: all its texts, in all copies."""
     charges = [len(results) * charge for charge in results[0].charged]
     ends = accumulate((len(record.texts) for record in batch), initial=0)
@@ -176,7 +174,7 @@ class Ledger(PrivateDatabase):
         row = self._row("record = ?", record)
         return (0.0, 0.0) if row is None else (row[1], row[2])
 
-    def refused(self, records: Sequence[bytes], costs: Sequence[Composed]) -> list[int]:
+    def refused(self, records: Sequence[bytes], costs: Sequence[Loss]) -> list[int]:
         """Return the indices of the records whose costs exceed the limit.
 
         Args:
@@ -195,7 +193,7 @@ class Ledger(PrivateDatabase):
                 now[record] += cost.epsilon
         return out
 
-    def charge(self, records: Sequence[bytes], costs: Sequence[Composed]) -> None:
+    def charge(self, records: Sequence[bytes], costs: Sequence[Loss]) -> None:
         """Add the costs of records, in a :meth:`turn`.  Raises OutputError."""
         new = 0
         for record, cost in zip(records, costs, strict=True):

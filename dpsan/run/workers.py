@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, Protocol, Self, TypeAlias
 
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
 from dpsan.sanitize.decided import DecidedTexts
 from dpsan.sanitize.result import Sanitized, Texts

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-from dpsan.privacy.guarantee import Composed, Guarantee, compose_basic
+from dpsan.privacy.guarantee import Guarantee, Loss, compose_basic
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Forms, Sanitized
 from dpsan.sanitize.settings import Settings
@@ -92,7 +92,7 @@ class Accountant:
         """Sum of the mechanism's epsilon over all draws."""
         return self.charges * self.epsilon
 
-    def composed(self, charges: int) -> Composed:
+    def composed(self, charges: int) -> Loss:
         """LDP epsilon and delta of so many charges together."""
         return compose_basic(self.guarantee, charges)
 
@@ -200,7 +200,7 @@ sight`` (the probability that one is original, of so many), ``per unit``, ``publ
 scope (``word``, ``copies``, ``record``, ``file``, ``run``, ``vocabulary``, or a metric)."""
 
 
-def loss(composed: Composed, charges: int = 0) -> Figure:
+def loss(composed: Loss, charges: int = 0) -> Figure:
     """Return the figure of several draws together."""
     return Figure(composed.epsilon, composed.delta, charges)
 

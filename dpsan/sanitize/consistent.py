@@ -32,7 +32,7 @@ from dpsan.text.batch import BoundedCache, Ids
 from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
-    from dpsan.mechanisms.samplers.number_response import GridResponse
+    from dpsan.mechanisms.tables.sparse import GridResponse
     from dpsan.only.alone import Kind
     from dpsan.text.number_forms import FormedNumber
 
@@ -287,7 +287,7 @@ class Numbers:
 
     def _kind_of(self, word: str) -> _Drawn:
         """Return how a number or string is drawn."""
-        from dpsan.mechanisms.samplers.number_response import grid_response, uniform
+        from dpsan.mechanisms.tables.sparse import grid_response, uniform
         from dpsan.text.number_forms import FormedNumber, formed_number  # patterns that take time
 
         by_value = self._epsilon is not None
@@ -315,7 +315,7 @@ class Numbers:
             indices: index of each number among the drawn words of the batch, ascending.
             streams: one for each drawn word of the batch.
         """
-        from dpsan.mechanisms.samplers.number_response import respond
+        from dpsan.mechanisms.tables.sparse import respond
         from dpsan.only.draws import draw_further
 
         kinds = [self._kinds[word] for word in words]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Store
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.embeddings.store import Store
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Entry, Store
-from dpsan.embeddings.loading import load_unsafe_pickle, load_watched
+from dpsan.embeddings.loading import load_unsafe_pickle
+from dpsan.embeddings.store import Entry, Store
 from dpsan.errors import EmbeddingError
 from dpsan.space.arrays import Floats32, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of
@@ -123,7 +123,7 @@ def open_space(
 
     @cache
     def loaded() -> Embeddings:
-        embeddings = load_watched(path, vocab_size, store.watch)
+        embeddings = load(path, vocab_size=vocab_size)
         if embeddings.digest != digest:  # else it would be kept under the name of the old file
             raise EmbeddingError(path, "changed while it was read")
         return embeddings

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.base import Watch, shown, unseen
+from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError
 from dpsan.space.arrays import Floats, largest_norm, norms
 from dpsan.space.exact_search import FlatIndex
@@ -64,7 +64,7 @@ def l2_diameter(space: MetricSpace, radius: float) -> float:
 
 def l1_diameter(space: MetricSpace, radius: float) -> float:
     """Largest L1 distance of two inputs: exact where cheap, else the smallest of four bounds."""
-    bound = space.number("l1-diameter-2", lambda: diameter_bound(space.vectors, space.watch, 1)[0])
+    bound = space.number("l1-diameter-2", lambda: diameter_bound(space.vectors, 1)[0])
     return min(bound, float(np.sqrt(space.d)) * _UP * l2_diameter(space, radius))
 
 
@@ -88,7 +88,7 @@ def smallest_distance(space: MetricSpace) -> float | None:
     return least_far if np.isfinite(least_far) else None
 
 
-def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> float:
+def largest_stretch(points: Floats, images: Floats) -> float:
     """Max |f(x) - f(y)|/|x - y| over all pairs of rows, rounded up.
 
     Inf where too many pairs are near, or where equal points have different images.
@@ -96,13 +96,12 @@ def largest_stretch(points: Floats, images: Floats, watch: Watch = unseen) -> fl
     Args:
         points: shape (n, d).
         images: what the map f made of them, as they are used, rounding included; shape (n, m).
-        watch: shows it where it takes long.
     """
     apart, moved = points - points.mean(axis=0), images - images.mean(axis=0)
     squares = np.einsum("nd,nd->n", apart, apart)
     lengths = np.einsum("nm,nm->n", moved, moved)
     best, near = 0.0, 0
-    for at in shown(watch, "comparing distances of all words", range(0, len(points), _PAIRS)):
+    for at in shown("comparing distances of all words", range(0, len(points), _PAIRS)):
         part = slice(at, at + _PAIRS)
         limits = squares[part, None] + squares[at:]
         far = limits - 2 * apart[part] @ apart[at:].T

@@ -103,22 +103,8 @@ class FlatIndex:
         return ids, distances
 
     def nearest(self, points: Floats) -> Ids:
-        """Return the nearest row of each point, ties by row number, shape (m,): :meth:`search` for
-        k = 1.
-
-        Where the float32 values of the best two differ by more than rounding can, the first is
-        certain and no distance is computed again.
-        """
-        if (small := self._integers(len(points), 1)) is not None:
-            return self._by_integers(small, points, 1)[0][:, 0]
-        rows, near = self._propose(points, min(self.n, 1 + _EXTRA))
-        ids = rows[:, 0].copy()
-        if self.n > 1:
-            gap = near[:, 1].astype(np.float64) - near[:, 0]
-            unsure = np.flatnonzero(~(gap > 2.5 * self._bound(points)))
-            settled, _ = self._settle(points[unsure], rows[unsure], near[unsure], 1)
-            ids[unsure] = settled[:, 0]
-        return ids
+        """Return the nearest row of each point, ties by row number, shape (m,)."""
+        return self.search(points, 1)[0][:, 0]
 
     def _integers(self, m: int, k: int) -> SmallIntegers | None:
         """Vectors of small integers, for a search that they serve, once they are worth it."""

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, Watch, shown, unseen, word_frequencies
-from dpsan.embeddings.bundled import bundled_table
-from dpsan.embeddings.cache.store import Entry, Store
+from dpsan.embeddings.base import Embeddings, shown, word_frequencies
+from dpsan.embeddings.loading import bundled_table
+from dpsan.embeddings.store import Entry, Store
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
@@ -66,8 +66,6 @@ class MetricSpace:
         """Names how the words were moved, in the keys of tables."""
         self._store, self._digest, self._bundled = store, digest, bundled
         self._owner = ""
-        self.watch: Watch = store.watch if store else unseen
-        """Shows the tables that take long to make."""
         self._memory: dict[str, Arrays] = {}
         self._made: dict[Hashable, Any] = {}
         self.centroid = centroid_of(self.vectors) if centroid is None else centroid
@@ -168,7 +166,7 @@ class MetricSpace:
         Args:
             what: is being made.
         """
-        return shown(self.watch, what, [*blocks(n, size)])
+        return shown(what, [*blocks(n, size)])
 
     def transformed(self, name: str, vectors: Floats32) -> MetricSpace:
         """Return the same words at other points (clipped, whitened, projected).
@@ -215,34 +213,27 @@ class MetricSpace:
         """Return a hint for a space that is too large: the number of words that works."""
         return fewer_words((_EAGER_FLOPS / (2 * self.d)) ** 0.5)
 
-    def neighbors(self, ids: Ids, k: int, outputs: int | NDArray[np.int32] | None = None) -> Ids:
+    def neighbors(self, ids: Ids, k: int, outputs: NDArray[np.int32] | None = None) -> Ids:
         """Return the k nearest outputs of each word, (m, k).
 
         A word that is itself an output comes first; ties go to the smaller row number.
 
         Args:
             ids: words, not ⊥.
-            outputs: so many words from the first on, or their ascending row numbers; default all.
+            outputs: ascending row numbers; default all words.
         """
-        outputs = self.n if outputs is None else outputs
-        if isinstance(outputs, int):
-            index = self.index if outputs == self.n else self._part(outputs)
-            nearest, _ = index.search(self.points(ids), k)
-            listed = ids < outputs
+        if outputs is None:
+            nearest, listed = self.search(self.points(ids), k)[0], ids >= 0
         else:
-            nearest = outputs[self._part(outputs).search(self.points(ids), k)[0]].astype(np.int64)
-            listed = np.isin(ids, outputs)
+            rows = outputs
+            part = self.once(("rows", rows.tobytes()), lambda: FlatIndex(self.vectors[rows]))
+            nearest = rows[part.search(self.points(ids), k)[0]].astype(np.int64)
+            listed = np.isin(ids, rows)
         # Each output before others that have the same vector and a smaller row number.
         for row in np.flatnonzero(listed & (nearest[:, 0] != ids)):
             rest = nearest[row][nearest[row] != ids[row]][: k - 1]
             nearest[row] = np.concatenate(([ids[row]], rest))
         return nearest
-
-    def _part(self, outputs: int | NDArray[np.int32]) -> FlatIndex:
-        """Return an index of some words: a number of first ones, or row numbers."""
-        if isinstance(outputs, int):
-            return self.once(("first", outputs), lambda: FlatIndex(self.vectors[:outputs]))
-        return self.once(("rows", outputs.tobytes()), lambda: FlatIndex(self.vectors[outputs]))
 
     @property
     def diameter(self) -> float:
@@ -293,7 +284,7 @@ class MetricSpace:
 
     def _diameter(self) -> Arrays:
         def build() -> Arrays:
-            bound, exact = diameter_bound(self.vectors, self.watch)
+            bound, exact = diameter_bound(self.vectors)
             return {"bound": np.array([bound]), "exact": np.array([exact])}
 
         return self.table("diameter", build)
@@ -302,7 +293,7 @@ class MetricSpace:
         state = {**vars(self), "_index": self.index, "_embeddings": None}
         letters = {name: made for name, made in self._made.items() if name == "letters"}
         kept = {"_memory": {}, "_made": letters, "_store": None, "_bundled": False}
-        return state | kept | {"watch": unseen}
+        return state | kept
 
 
 def centroid_of(vectors: Floats32) -> Floats:
@@ -311,7 +302,7 @@ def centroid_of(vectors: Floats32) -> Floats:
     return mean
 
 
-def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> tuple[float, bool]:
+def diameter_bound(vectors: Floats32, norm: int = 2) -> tuple[float, bool]:
     """Return an upper bound on the largest distance between rows, and whether it is the exact
     value.
 
@@ -321,7 +312,6 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
 
     Args:
         vectors: shape (n, d).
-        watch: shows it where it takes long.
         norm: 1 or 2.
     """
     centroid = centroid_of(vectors)
@@ -354,7 +344,7 @@ def diameter_bound(vectors: Floats32, watch: Watch = unseen, norm: int = 2) -> t
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
-    for at in shown(watch, "comparing words far out", range(0, len(ends), _FAR)):
+    for at in shown("comparing words far out", range(0, len(ends), _FAR)):
         rows = vectors[order[at : at + _FAR]] - centroid
         for other in range(at, int(ends[at]), 16 * _FAR):
             others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid

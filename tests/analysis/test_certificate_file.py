@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 from support import ROOT, cases, make_embeddings
 
-from dpsan.analysis.verify import certificate_file as certificates
+from dpsan.analysis import verify as certificates
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import OutputError, UsageError
 from dpsan.mechanisms.base import certify

@@ -16,7 +16,7 @@ from dpsan import load_embeddings
 from dpsan.analysis.evaluate import Question, evaluate, shown
 from dpsan.analysis.evaluate.attack import hidden_persons, locate, recovered
 from dpsan.analysis.evaluate.pairs import Inputs, aligned, cut, read_pairs
-from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
+from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordKind
 from dpsan.analysis.pages import page
 from dpsan.errors import InputError
 from dpsan.outcomes.intervals import Share
@@ -111,7 +111,7 @@ def test_words_codes_and_classes(tmp_path):
     expected = {"NUMBER": [4], "CAPITALISED": [0, 2, 5], "INSIDE": [2], "STOP": [0, 5]}
     expected |= {"RARE": [1, 2, 3, 4], "UNKNOWN": [1, 3, 4]}
     for kind, places in expected.items():
-        assert np.flatnonzero(pairs.of(WordClass[kind])).tolist() == places, kind
+        assert np.flatnonzero(pairs.of(WordKind[kind])).tolist() == places, kind
 
 
 @pytest.mark.slow

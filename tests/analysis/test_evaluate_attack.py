@@ -9,9 +9,9 @@ from read_back import learn, pairs_of, small
 from support import make_embeddings, marked, streams
 
 from dpsan.analysis.evaluate.attack import attacks
-from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordClass
+from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordKind
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.distributions import Emissions
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -21,7 +21,7 @@ def told(found, key):
 
 
 def success(found, key):
-    return told(found, key).success[WordClass.ALL]
+    return told(found, key).success[WordKind.ALL]
 
 
 def opened(embeddings):
@@ -230,7 +230,7 @@ def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
         inputs[at] = (inputs[at - 1] + 1) % 12
     pairs = cycle.drawn(krr(4.0), inputs, np.repeat(np.arange(200), 12))
     tempered = cycle.read(pairs, krr(4.0), cycle.model)
-    monkeypatch.setattr("dpsan.analysis.evaluate.context.TAUS", (1.0,))
+    monkeypatch.setattr("dpsan.analysis.evaluate.attack.TAUS", (1.0,))
     alone = cycle.read(pairs, krr(4.0), cycle.model)
     for key in ("context", "informed"):
         assert success(tempered, key).value > success(alone, key).value + 0.03, key

@@ -11,7 +11,7 @@ import pytest
 from read_back import Page
 from support import make_embeddings
 
-from dpsan.analysis.explain import Word, explain, figures_of, read, shown
+from dpsan.analysis.explain import explain, figures_of, read, shown
 from dpsan.analysis.pages import page as html_page
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
@@ -64,7 +64,7 @@ def test_unknown_words_are_one_input(near):
 @pytest.mark.parametrize("text", ["red navy", "", "red.", "red-navy", "don't-know x", "red's"])
 def test_words_are_looked_up_as_rewrite_does(near, text):
     (capital,) = read(near, ["Navy"])
-    assert capital.id == 3
+    assert capital == ("Navy", 3)
     with pytest.raises(UsageError, match=r"^word 2: not a single word") as caught:
         read(near, ["red", text])
     assert "navy" not in str(caught.value)
@@ -109,7 +109,7 @@ def test_every_mechanism_is_explained(name, store):
     draft = Draft(kind, values)
     epsilon = draft.anywhere(MetricSpace(embeddings))[0].epsilon
     found = sanitizer(name, store, embeddings, epsilon=epsilon, **values)
-    words = [Word("word7", 7), Word("?", 40)]
+    words = [("word7", 7), ("?", 40)]
     known, unknown = explain(found, words, draws=60, top=99)
     assert unknown["input"] is None
     for each in (known, unknown):
@@ -121,7 +121,7 @@ def test_every_mechanism_is_explained(name, store):
 
 def test_rows_are_json(store):
     both = sanitizer("krr", store), sanitizer("laplace", store, epsilon=1.0)
-    words = [Word("Red", 0), Word("green", 4)]
+    words = [("Red", 0), ("green", 4)]
     lists = [explain(each, words, draws=200) for each in both]
     (first, third), (second, last) = orjson.loads(orjson.dumps(lists))
     shown = [(each["word"], each["mechanism"]) for each in (first, second, third, last)]

@@ -17,8 +17,9 @@ from dpsan.analysis.preview import shown as said
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.emissions import LEAST_POSTERIOR, MOST_INPUTS, Emissions, likeliest_inputs
+from dpsan.outcomes.distributions import Emissions
 from dpsan.outcomes.intervals import Share
+from dpsan.outcomes.text_likelihood import LEAST_POSTERIOR, MOST_INPUTS, likeliest_inputs
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from checks import KEY
 from dpsan.analysis.verify.base import in_random_order, name_of, words_at_random
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import distributions
 from dpsan.outcomes.intervals import log_tail_of_share

@@ -23,7 +23,7 @@ import numpy as np
 import regex
 
 from checks import KEY
-from dpsan.mechanisms.samplers.number_response import GridResponse, grid_response, uniform
+from dpsan.mechanisms.tables.sparse import GridResponse, grid_response, uniform
 from dpsan.outcomes.intervals import log_tail_of_cells
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

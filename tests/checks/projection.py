@@ -11,7 +11,7 @@ from support import records_of
 
 from checks import KEY
 from dpsan.analysis.verify.base import drawn_rows, words_at_random
-from dpsan.mechanisms.samplers.base import PointSampler
+from dpsan.mechanisms.tables import PointSampler
 from dpsan.privacy.randomness import Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids

@@ -21,7 +21,7 @@ from checks.statement import statement
 from checks.strings import strings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.language import decoding
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status

@@ -22,7 +22,7 @@ from dpsan.__main__ import main
 main()
 """
 
-SELDOM = "analysis mechanisms.samplers.number_response outcomes.calibrate outcomes.text_likelihood"
+SELDOM = "analysis outcomes.calibrate outcomes.text_likelihood"
 SELDOM += " run.audit text.number_forms"
 
 

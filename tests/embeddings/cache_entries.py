@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsan.embeddings.cache.store import Entry
+from dpsan.embeddings.store import Entry
 
 NOBODY = 65534
 NUMBERS = np.arange(12, dtype="<f4").reshape(3, 4)

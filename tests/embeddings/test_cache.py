@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from cache_entries import NOBODY, NUMBERS, left_behind, same, small
 
-from dpsan.embeddings.cache import store as module
-from dpsan.embeddings.cache.store import Entry, Store
+from dpsan.embeddings import store as module
+from dpsan.embeddings.store import Entry, Store
 from dpsan.errors import CacheError
 from dpsan.files.source import closing_descriptor, create_locked, remove, temporary_name
 

@@ -10,8 +10,8 @@ import filelock  # noqa: F401  (loaded before system calls are made to fail)
 import pytest
 from cache_entries import left_behind, same, small
 
-from dpsan.embeddings.cache import store as module
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings import store as module
+from dpsan.embeddings.store import Store
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 

@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 from support import ROOT, needs_gensim
 
-from dpsan.embeddings import bundled, file_digest
-from dpsan.embeddings.bundled import load_bundled
-from dpsan.embeddings.loading import load
+from dpsan.embeddings import file_digest
+from dpsan.embeddings import loading as bundled
+from dpsan.embeddings.loading import load, load_bundled
 from dpsan.embeddings.word_lists import PublicWords, public_words
 from dpsan.errors import EmbeddingError, InputError, UsageError
 from dpsan.text.tokens import TOKENIZERS
 
 N, D = 9000, 4
+
+
+@pytest.fixture(autouse=True)
+def unshared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests read it once for each folder (``support``); here the folder changes."""
+    monkeypatch.setattr(bundled, "load_bundled", vars(bundled.load_bundled)["__wrapped__"])
 
 
 @pytest.fixture

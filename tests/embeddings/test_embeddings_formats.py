@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support import cases, needs_gensim
 
 from dpsan.embeddings import file_digest, files, load
-from dpsan.embeddings.loading import load_watched
+from dpsan.embeddings.base import WATCH
 from dpsan.embeddings.readers import plain_numbers
 from dpsan.errors import DpsanError, EmbeddingError, UsageError
 
@@ -42,14 +42,16 @@ def test_every_format_loads_the_same(every_format: dict[str, Path], name: str) -
 
 @pytest.mark.parametrize("name", ["glove.txt", "glove.txt.gz", "google.bin", "plain.npz"])
 def test_reading_shows_how_much_is_read(every_format: dict[str, Path], name: str) -> None:
-    told, names = [], []
+    told, names, plain = [], [], load(every_format[name])
 
     @contextmanager
     def watch(what):
         names.append(what)
         yield told.append
 
-    shown, plain = load_watched(every_format[name], None, watch), load(every_format[name])
+    before = WATCH.set(watch)
+    shown = load(every_format[name])
+    WATCH.reset(before)
     assert names == ["reading vectors"]
     assert max(told) == 1
     assert shown.digest == plain.digest

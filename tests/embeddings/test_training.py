@@ -11,8 +11,8 @@ import pytest
 from recipe.counter_fitting import Shaping, constraints_of, counter_fit, read_pairs, word_pairs
 from support import cases, needs_gensim
 
-from dpsan.embeddings.training import recipe as spelling
-from dpsan.embeddings.training.recipe import (
+from dpsan.embeddings import training as spelling
+from dpsan.embeddings.training import (
     Recipe,
     TokenText,
     admissible,

@@ -11,7 +11,7 @@ import pytest
 from rantext_law import law as by_quadrature
 from support import make_embeddings, marked
 
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.mechanisms import MECHANISMS
 from dpsan.space.cached_index import open_space
 from dpsan.space.metric_space import MetricSpace
@@ -27,7 +27,7 @@ INPUTS = 200
 """Inputs of the bundled vocabulary."""
 SLOW = {"diffractor", "diffractor-paper"}
 """Mechanisms whose public order of the bundled vocabulary takes long to make."""
-TABLES = [name for name, kind in MECHANISMS.items() if kind.is_table()]
+TABLES = [name for name, kind in MECHANISMS.items() if kind.family == "table"]
 
 
 def settings(name, space):

@@ -15,17 +15,18 @@ from scipy.optimize import linprog
 from support import cases, largest_ratio, make_embeddings, streams
 
 from dpsan import Sanitizer
-from dpsan.embeddings import bundled, load
+from dpsan.embeddings import load
+from dpsan.embeddings import loading as bundled
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.optimal import public_base
-from dpsan.mechanisms.optimal.public_base import favours, softened, solved_base
-from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.tables import public_base
 from dpsan.mechanisms.tables.near_sets import Base
+from dpsan.mechanisms.tables.public_base import favours, softened, solved_base
+from dpsan.mechanisms.tables.solver import Problem, solve
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import UNIT, cosine_unit, directions, ranking, unit_rows
@@ -210,13 +211,13 @@ SOLVE = """if True:
     import hashlib
     import numpy as np
     from dpsan.embeddings.base import Embeddings
-    from dpsan.mechanisms.optimal.public_base import BaseTask, base_table
+    from dpsan.mechanisms.tables.public_base import BaseTask, base_table
     from dpsan.space.metric_space import MetricSpace, diameter_bound
     data = hashlib.shake_256(b"vectors").digest(500 * 24)
     vectors = np.frombuffer(data, np.int8).reshape(500, 24).astype(np.float32)
     counts = 10**6 // np.arange(1, 501)
     space = MetricSpace(Embeddings([str(row) for row in range(500)], vectors, "", "", counts))
-    found = base_table(space, BaseTask(5.0, space.counts, 0.75, 1), rounds=20)
+    found = base_table(space, BaseTask(5.0, 0.75, 1), rounds=20)
     data = b"".join(found[name].tobytes() for name in ("words", "base", "mass"))
     print(hashlib.sha256(data).hexdigest())
 """

@@ -192,7 +192,7 @@ def test_grid_mechanism(epsilon, levels):
     sampler = mechanism.prepare(space)
     assert int(sampler.table.min()) >= 1
     columns = sampler.table.T.tolist()
-    worst = max(Fraction(max(column), min(column)) for column in columns) ** sampler.width
+    worst = max(Fraction(max(column), min(column)) for column in columns) ** sampler.space.d
     stated = mechanism.guarantee(space).epsilon_ldp
     assert stated <= epsilon
     assert stated > 0.999 * epsilon or not 0.01 < epsilon < 20  # nothing is wasted

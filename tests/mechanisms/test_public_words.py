@@ -18,7 +18,7 @@ from dpsan.mechanisms.tables import near_sets
 from dpsan.mechanisms.tables import sparse as base_response
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
-from dpsan.outcomes.emissions import Emissions
+from dpsan.outcomes.distributions import Emissions
 from dpsan.privacy.certificate import Certificate
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

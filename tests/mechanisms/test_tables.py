@@ -247,7 +247,7 @@ def test_small_vocabularies(n):
 
 def test_without_counts_ranks_stand_in():
     bare = MetricSpace(dataclasses.replace(make_embeddings(n=600, d=4), counts=None))
-    near, _ = mean_cosines(bare, (600,), (5,))
+    near, _ = mean_cosines(bare, (600,), (5,), ())
     unit = bare.vectors / np.linalg.norm(bare.vectors, axis=1, keepdims=True)
     ids = bare.neighbors(np.arange(600), 5)
     cosine = np.einsum("nkd,nd->n", unit[ids], unit) / 5

@@ -4,17 +4,17 @@
 import itertools
 import math
 import pickle
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from line_laws import line_space, losses, off
+from line_laws import line_space, off
 from scipy import stats
 from support import ALPHA, cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.noise import frequency, word_weights
 from dpsan.mechanisms.tldp import TLDP, principal_components
 from dpsan.mechanisms.tldp_paper import (
     GAUSSIAN,
@@ -34,7 +34,6 @@ from dpsan.privacy.noise_formulas import (
     grid_pmf,
     grid_table,
     laplace_delta,
-    mixed_loss,
 )
 from dpsan.space.metric_space import MetricSpace
 
@@ -74,33 +73,15 @@ def test_certificate_is_rounded_up_and_sees_planted_defects():
     assert certified_loss(broken) == math.inf
 
 
-def test_law_of_weighted_words_keeps_epsilon():
-    """Sensitive words are closer to each other."""
-    sampler = TLDP(2.0, weights="frequency").prepare(SMALL)
-    law = sampler.probabilities(np.arange(SMALL.n + 1))
-    assert law.sum(axis=1) == pytest.approx(np.ones(SMALL.n + 1))
-    assert ((law > 0).all(axis=0) | (law == 0).all(axis=0)).all()
-    loss = losses(law)
-    assert 0.2 < loss.max() <= 2.0
-    top = sampler.width * mixed_loss(sampler.table, 0.9)
-    assert loss[SMALL.n, SMALL.n - 1] <= top + 1e-9
-    assert top < 0.5
-
-
-@pytest.mark.parametrize("weights", ["none", "frequency"])
-def test_levels_follow_the_integers(weights):
-    sampler, m = TLDP(3.0, weights=weights, dimensions=2).prepare(SMALL), 40_000
+def test_levels_follow_the_integers():
+    sampler, m = TLDP(3.0, dimensions=2).prepare(SMALL), 40_000
     ids = np.full(m, 25)
     released = sampler.perturb(ids, streams(m)).T
-    share = word_weights(weights, SMALL)[25]
-    own = sampler.lattice.encode(ids[:1])[0]
     rows = sampler.table / float(TOTAL)
-    for levels, x in zip(released, own, strict=True):
-        law = (1 - share) * rows[x] + share * rows.mean(axis=0)
+    for levels, x in zip(released, sampler.encode(ids[:1])[0], strict=True):
         observed = np.bincount(levels, minlength=8)
-        assert fits(observed, law)
-        assert not fits(observed, off(law))
-        assert fits(observed, rows[x]) == (weights == "none")
+        assert fits(observed, rows[x])
+        assert not fits(observed, off(rows[x]))
     joint = np.bincount(released[0] * 8 + released[1], minlength=64)
     assert fits(joint, np.outer(*(np.bincount(r, minlength=8) / m for r in released)).ravel())
 
@@ -112,7 +93,7 @@ def test_components_and_grid():
     before = np.linalg.norm(SMALL.vectors[:, None] - SMALL.vectors[None].astype(float), axis=2)
     after = np.linalg.norm(points[:, None] - points[None], axis=2)
     assert np.allclose(before, after, atol=1e-5)
-    lattice = TLDP(1.0).lattice(SMALL)
+    lattice = TLDP(1.0).prepare(SMALL)
     levels = lattice.encode(np.arange(SMALL.n + 1))
     assert (levels.min(), levels.max()) == (0, 7)
     inside = np.abs(lattice.decode(levels[:-1]) - points) <= lattice.step / 2 + 1e-5
@@ -138,7 +119,6 @@ def test_constant_coordinates_and_few_dimensions():
 @cases(
     "name value told",
     ("levels", "1", "a whole number >= 2"),
-    ("weights", "some", ""),
     ("dimensions", "0", ""),
 )
 def test_domain(name, value, told):
@@ -270,7 +250,12 @@ def test_lines_do_not_depend_on_the_batch(name, space):
 
 
 def test_frequency_weights():
-    assert frequency(np.array([1000, 100, 10, 1, 0]), 5) == pytest.approx([0, 0.3, 0.6, 0.9, 0.9])
-    middle, zipf = 0.9 * np.log(11.7 / 2.7) / np.log(101.7 / 2.7), frequency(None, 100)
+    def weights(n, counts):
+        embeddings = replace(make_embeddings(n=n, d=2), counts=counts)
+        return TLDPPaperLWeighted(1.0).word_weights(MetricSpace(embeddings))
+
+    few = np.array([1000, 100, 10, 1, 0])
+    assert weights(5, few) == pytest.approx([0, 0.3, 0.6, 0.9, 0.9, 0.9])
+    middle, zipf = 0.9 * np.log(11.7 / 2.7) / np.log(101.7 / 2.7), weights(100, None)
     assert (zipf[0], *zipf[[9, 99]]) == (0, pytest.approx(middle), pytest.approx(0.9))
-    assert (frequency(np.ones(3, dtype=np.int64), 3) == 0).all()
+    assert (weights(3, np.ones(3, dtype=np.int64)) == 0).all()

@@ -11,8 +11,8 @@ from support import make_embeddings
 from dpsan.embeddings import base as word_classes
 from dpsan.embeddings.base import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.optimal.public_base import softened, solved_base
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.tables.public_base import softened, solved_base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.space.cached_index import space_of
 from dpsan.space.metric_space import MetricSpace

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support import cases
 
 import dpsan
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.embeddings.word_lists import CLASSES, only_classes
 from dpsan.errors import UsageError
 from dpsan.only.engine import Match

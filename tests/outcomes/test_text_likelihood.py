@@ -11,8 +11,7 @@ from linkage import ordered
 from support import make_embeddings, streams
 
 from dpsan.mechanisms import MECHANISMS
-from dpsan.outcomes.distributions import draw
-from dpsan.outcomes.emissions import Emissions, Likeliest
+from dpsan.outcomes.distributions import Emissions, Likeliest, draw
 from dpsan.outcomes.intervals import EProcess
 from dpsan.outcomes.text_likelihood import (
     HalfLinked,

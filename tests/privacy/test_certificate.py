@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import cases, make_embeddings
 
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential

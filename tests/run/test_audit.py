@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import at_first_epsilon, cases, change_row, make_embeddings, run_over
 
-from dpsan.analysis.evaluate.setting import read_run
+from dpsan.analysis.evaluate.vocabulary import read_run
 from dpsan.analysis.report import read_audit
 from dpsan.errors import InputError, OutputError
 from dpsan.files import atomic_files as files

@@ -13,7 +13,7 @@ from support import asked, make_embeddings, run_over, started, write_damaged, wr
 from dpsan import Memo, Sanitizer
 from dpsan.errors import OutputError
 from dpsan.formats.base import ReadOptions
-from dpsan.privacy.guarantee import Composed
+from dpsan.privacy.guarantee import Loss
 from dpsan.run.plan import Plan
 from dpsan.run.records import History, Ledger
 from dpsan.run.side_outputs import BadRecords
@@ -135,7 +135,7 @@ def test_sums_are_never_too_small_and_never_beyond_the_limit(batches, limit, tmp
     for batch in batches:
         with Ledger(path, limit) as ledger:  # opened anew: every sum is read and checked
             records = [ledger.digest([name]) for name, _ in batch]
-            costs = [Composed(float(cost), cost / 64) for _, cost in batch]
+            costs = [Loss(float(cost), cost / 64) for _, cost in batch]
             with ledger.turn():
                 refused = set(ledger.refused(records, costs))
                 kept = [at for at in range(len(batch)) if at not in refused]
@@ -243,7 +243,7 @@ def whole(tmp_path_factory):
     path = tmp_path_factory.mktemp("whole") / "l"
     with Ledger(path) as ledger, ledger.turn():
         records = [ledger.digest([str(number)]) for number in range(MANY)]
-        ledger.charge(records, [Composed(float(number + 1), 0.25) for number in range(MANY)])
+        ledger.charge(records, [Loss(float(number + 1), 0.25) for number in range(MANY)])
     return path.read_bytes()
 
 

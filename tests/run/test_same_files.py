@@ -9,7 +9,7 @@ import pytest
 
 from dpsan.cli.app import COMMANDS
 from dpsan.cli.verify import Verify
-from dpsan.embeddings.bundled import directory
+from dpsan.embeddings.loading import directory
 from dpsan.errors import UsageError
 
 WORDS = "here 0 9\nthere 9 0\n"

@@ -8,7 +8,7 @@ from support import make_embeddings
 
 from dpsan.analysis.verify.base import rewritten
 from dpsan.embeddings import file_digest
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.run.workers import Pool
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 from support import cases, change_row, make_embeddings, write_vectors
 
-from dpsan.analysis.evaluate.setting import read_run
+from dpsan.analysis.evaluate.vocabulary import read_run
 from dpsan.analysis.report import read_audit
 from dpsan.embeddings.word_lists import PublicWords
 from dpsan.errors import InputError, UsageError

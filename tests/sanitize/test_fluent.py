@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from support import cases, cut_long, make_embeddings
 
-from dpsan.analysis.evaluate.setting import read_run
+from dpsan.analysis.evaluate.vocabulary import read_run
 from dpsan.errors import DpsanError
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.language import decoding

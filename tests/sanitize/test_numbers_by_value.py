@@ -14,7 +14,7 @@ from support import audit_rows, cut_long, fits, make_embeddings, share_of_event
 
 from dpsan.analysis.verify.base import exposures
 from dpsan.errors import UsageError
-from dpsan.mechanisms.samplers.number_response import FEWEST, grid_response
+from dpsan.mechanisms.tables.sparse import FEWEST, grid_response
 from dpsan.privacy.randomness import new_key
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dpsan.embeddings.cache.store import Entry, Store, read_entry
+from dpsan.embeddings.store import Entry, Store, read_entry
 from dpsan.files.private_files import DamagedError
 from dpsan.files.source import remove
 from scoreboard.base import ROOT, TWO, Row, Size, dpsan, environment, row

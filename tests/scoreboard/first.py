@@ -25,7 +25,7 @@ def meet(count: Path, arrived: Path) -> None:
 
     from dpsan.space import cached_index
 
-    load, acquire = cached_index.load_watched, FileLock.acquire
+    load, acquire = cached_index.load, FileLock.acquire
 
     def watched(*arguments, **more):
         with count.open("a") as out:
@@ -41,7 +41,7 @@ def meet(count: Path, arrived: Path) -> None:
             (arrived / str(os.getpid())).touch()
         return acquire(lock, *arguments, **more)
 
-    cached_index.load_watched, FileLock.acquire = watched, acquired
+    cached_index.load, FileLock.acquire = watched, acquired
 
 
 @row("first", "rounds of 8 concurrent first runs, empty cache", "≥ 50")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsan.embeddings.cache.store import read_entry
+from dpsan.embeddings.store import read_entry
 from dpsan.files.private_files import DamagedError
 from scoreboard import fork
 from scoreboard.base import Row, Size, embedding_file, environment, row

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpsan.embeddings import file_digest
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS

@@ -14,7 +14,7 @@ from support import make_embeddings
 
 from dpsan.embeddings import file_digest, load
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.clipped_laplace import ClippedLaplace
@@ -101,7 +101,8 @@ def test_neighbors_put_the_word_itself_first():
     for k in (1, 2, 3, 7, space.n):
         for outputs in {space.n, max(k, 20)}:
             order = np.argsort(rows[:, :outputs], axis=1, kind="stable")
-            assert (space.neighbors(ids, k, outputs=outputs) == order[:, :k]).all()
+            listed = np.arange(outputs, dtype=np.int32)
+            assert (space.neighbors(ids, k, outputs=listed) == order[:, :k]).all()
         assert (space.neighbors(ids, k) == np.argsort(rows, axis=1, kind="stable")[:, :k]).all()
 
 

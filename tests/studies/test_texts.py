@@ -182,7 +182,7 @@ def test_intervals_are_exact(made, folder):
     train, test = labelled(asked)
     sets = near_words(space, embeddings, train, near=1)
     model = IntervalClassifier(train, sets, embeddings)
-    guesses = [model.labels[at] for at in model.shares(test.originals).argmax(axis=1)]
+    guesses = [model.classes_[at] for at in model.predict_proba(test.originals).argmax(axis=1)]
     assert guesses == list(test.labels)
     for near in (0, 1, 2):
         own = near_words(space, embeddings, test, near=near)
@@ -192,8 +192,8 @@ def test_intervals_are_exact(made, folder):
             # Seven words with up to three choices each, an unknown one with none.
             choices = [[word, *some] for word, some in zip(pieces[1::2], others, strict=True)]
             texts = [" ".join(words) for words in itertools.product(*choices)]
-            at = model.shares(texts).argmax(axis=1)
-            safe += all(model.labels[each] == label for each in at.tolist())
+            at = model.predict_proba(texts).argmax(axis=1)
+            safe += all(model.classes_[each] == label for each in at.tolist())
         assert share == safe / len(test.labels)
     assert model.certified(test, near_words(space, embeddings, test, near=0)) == 1
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import HARM, Embeddings
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from recipe.words import read_list
 
 __all__ = ["SENTENCES", "TERMS", "Share", "control_nouns", "shares"]

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.bundled import load_bundled
+from dpsan.embeddings.loading import load_bundled
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS
 from recipe.corpus import SOURCES, batches_of

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.training.recipe import distinct_half_precision
+from dpsan.embeddings.training import distinct_half_precision
 
 __all__ = [
     "distinct_half_precision",

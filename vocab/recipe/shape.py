@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.training.recipe import centred as without_mean
-from dpsan.embeddings.training.recipe import unit
+from dpsan.embeddings.training import centred as without_mean
+from dpsan.embeddings.training import unit
 from recipe import counter_fitting
 from recipe.counter_fitting import (
     Pairs,

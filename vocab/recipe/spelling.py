@@ -1,7 +1,7 @@
 """How each word of the vocabulary is usually written in the corpus: Paris, IBM, I, McDonald.
 
 Knows the corpus.  What a capital says is dpsan's own rule
-(:mod:`dpsan.embeddings.training.recipe`).
+(:mod:`dpsan.embeddings.training`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import multiprocessing
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from dpsan.embeddings.training import recipe as spelling
-from dpsan.embeddings.training.recipe import SpellingReader, Spellings
+from dpsan.embeddings import training as spelling
+from dpsan.embeddings.training import SpellingReader, Spellings
 from recipe.corpus import Source, batches_of
 
 __all__ = ["SpellingReader", "Spellings", "count_spellings", "usual_spellings"]

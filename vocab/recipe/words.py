@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from dpsan.embeddings.training.recipe import handicap
+from dpsan.embeddings.training import handicap
 from recipe.corpus import Counts, Source
 
 __all__ = [

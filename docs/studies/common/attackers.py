@@ -39,9 +39,9 @@ Numbers = Callable[[int], Floats]
 class Reader(Protocol):
     """A classifier."""
 
-    labels: list[str]
+    classes_: Any
 
-    def shares(self, texts: Sequence[str]) -> Floats:
+    def predict_proba(self, texts: Sequence[str]) -> Floats:
         """Probability of every label, (texts, labels)."""
 
 
@@ -198,10 +198,10 @@ class IntervalClassifier:
         self, texts: Corpus, candidates: Sequence[Sequence[Words]], embeddings: Embeddings
     ) -> None:
         self._vocabulary, self._rows = Vocabulary(embeddings, "unicode"), embeddings.key_to_index
-        self.labels = sorted(set(texts.labels))
-        self._weights = np.zeros((len(self.labels), embeddings.n + 1))
+        self.classes_ = sorted(set(texts.labels))
+        self._weights = np.zeros((len(self.classes_), embeddings.n + 1))
         sets = self._sets(texts, candidates)
-        truth = [self.labels.index(each) for each in texts.labels]
+        truth = [self.classes_.index(each) for each in texts.labels]
         for _, worst in product(range(self._TURNS), (False, True)):
             step = np.zeros_like(self._weights)
             for ids, own in zip(sets, truth, strict=True):
@@ -228,7 +228,7 @@ class IntervalClassifier:
 
     def _scores(self, ids: Ids, own: int, *, worst: bool) -> tuple[Floats, list[Ids]]:
         """Scores of the labels less that of the true one, and the words that give them."""
-        length, scores, chosen = max(len(ids), 1), np.zeros(len(self.labels)), []
+        length, scores, chosen = max(len(ids), 1), np.zeros(len(self.classes_)), []
         for row, weights in enumerate(self._weights):
             gains = (weights - self._weights[own])[ids]
             at = gains.argmax(axis=1) if worst and row != own else np.zeros(len(ids), int)
@@ -237,9 +237,9 @@ class IntervalClassifier:
             chosen.append(ids[places, at])
         return scores, chosen
 
-    def shares(self, texts: Sequence[str]) -> Floats:
+    def predict_proba(self, texts: Sequence[str]) -> Floats:
         """Probability of every label, (texts, labels)."""
-        out = np.empty((len(texts), len(self.labels)))
+        out = np.empty((len(texts), len(self.classes_)))
         for at, text in enumerate(texts):
             ids = self._vocabulary.inputs(text)[1]
             out[at] = 10 * self._weights[:, ids].sum(axis=1) / max(len(ids), 1)
@@ -251,8 +251,8 @@ class IntervalClassifier:
         sets = self._sets(texts, candidates)
         right = 0
         for ids, name in zip(sets, texts.labels, strict=False):
-            if name in self.labels:
-                own = self.labels.index(name)
+            if name in self.classes_:
+                own = self.classes_.index(name)
                 scores = np.delete(self._scores(ids, own, worst=True)[0], own)
                 right += bool(scores.max(initial=-math.inf) < 0)
         return right / max(len(sets), 1)
@@ -308,10 +308,10 @@ def _score(model: Reader, pieces: list[str], label_: str) -> Score:
     """Probability of the true label less the largest of another."""
 
     def score(versions: Sequence[Words]) -> Floats:
-        if label_ not in model.labels:  # it was never learnt
+        if label_ not in model.classes_:  # it was never learnt
             return np.full(len(versions), -1.0)
-        shares = model.shares([_text(pieces, words) for words in versions])
-        own = model.labels.index(label_)
+        shares = model.predict_proba([_text(pieces, words) for words in versions])
+        own = [*model.classes_].index(label_)
         others = np.delete(shares, own, axis=1).max(axis=1)
         return np.asarray(shares[:, own] - others)
 

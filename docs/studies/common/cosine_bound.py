@@ -9,10 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Progress
-from dpsan.mechanisms.optimal.public_base import public_inputs
-from dpsan.mechanisms.optimal.solver import Problem, solve
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.tables.public_base import public_inputs
+from dpsan.mechanisms.tables.solver import Problem, solve
 from dpsan.space.arrays import UNIT, Floats, cosine_unit, directions
 from dpsan.space.metric_space import MetricSpace
 
@@ -149,14 +148,10 @@ def certified(space: MetricSpace, epsilon: float) -> float:
     if epsilon >= CERTAIN:
         return 1.0
 
-    def build() -> dict[str, Floats]:
-        with space.watch(f"looking for a bound at epsilon {epsilon:g}") as progress:
-            return {COSINE: np.array([_bound(space, epsilon, progress)])}
-
-    return min(1.0, float(space.table(bound_name(epsilon), build)[COSINE][0]))
+    return min(1.0, space.number(bound_name(epsilon), lambda: _bound(space, epsilon)))
 
 
-def _bound(space: MetricSpace, epsilon: float, progress: Progress) -> float:
+def _bound(space: MetricSpace, epsilon: float) -> float:
     base = OptimalResponse(epsilon).base(space)
     _, every = public_inputs(space.counts, space.n, space.n, 0, 1.0)
     rows, unit = directions(space.vectors), cosine_unit(space.d)
@@ -169,7 +164,7 @@ def _bound(space: MetricSpace, epsilon: float, progress: Progress) -> float:
     shares = counts[:m] / float(counts[:m].sum())
     problem = Problem(rows[:m], shares, rows, unit, math.expm1(epsilon))
     mass = base.mass / base.total
-    solved = solve(problem, start, mass, rounds=_ROUNDS, smooth=_SMOOTH, progress=progress)
+    solved = solve(problem, start, mass, rounds=_ROUNDS, smooth=_SMOOTH)
     guess = solved.thresholds - _LOWERED
     bound, _ = similarity_bound(rows[:m], counts[:m], rows, epsilon, guess, unit)
     return share * bound + (1 - share)

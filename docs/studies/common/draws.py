@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.outcomes import close_words
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.distributions import cosines, draw
 from dpsan.outcomes.intervals import CONFIDENCE, Estimate
 from dpsan.privacy import randomness

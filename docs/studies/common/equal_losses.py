@@ -39,7 +39,7 @@ def at_equal_loss(draft: Draft, space: MetricSpace, wanted: float) -> Equal:
         UsageError: it has no such epsilon.
     """
     Target.EPSILON_LDP.check(wanted)
-    epsilon, loss, exact = epsilon_for_loss(draft, space, wanted)
+    epsilon, loss, exact = epsilon_for_loss(draft, space, wanted, lambda _: None)
     return Equal(draft.at(epsilon), wanted, loss, exact)
 
 
@@ -48,7 +48,7 @@ def is_heavy(kind: type[Mechanism]) -> bool:
 
     That of an order of the words is the loss between its two ends.
     """
-    return kind.is_table() and not kind.is_ldp() and not kind.name.startswith("diffractor")
+    return kind.family == "table" and not kind.is_ldp() and not kind.name.startswith("diffractor")
 
 
 def at_equal_losses(

@@ -20,12 +20,13 @@ from common.outcomes import Outcomes, from_pmfs
 from common.steps import in_steps, part_of
 from common.sweeps import label
 from common.words import mean_of_words, spread
+from dpsan.embeddings.base import Progress
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.calibrate import Draft
-from dpsan.outcomes.distributions import Progress, cosines, draw
+from dpsan.outcomes.distributions import cosines, draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status

@@ -18,9 +18,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.embeddings.base import Progress
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
-from dpsan.outcomes.distributions import Progress, distributions
+from dpsan.mechanisms.tables import Sampler
+from dpsan.outcomes.distributions import distributions
 from dpsan.space.arrays import Ids, blocks, unit_rows
 from dpsan.space.metric_space import MetricSpace
 

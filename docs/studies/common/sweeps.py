@@ -14,7 +14,7 @@ from common.steps import in_steps, part_of
 from common.study import Asked
 from dpsan.errors import UsageError
 from dpsan.mechanisms.base import Mechanism
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.calibrate import Draft, per_nat
 from dpsan.outcomes.distributions import Progress, draw, has_distribution, words_at
 from dpsan.privacy import randomness
@@ -121,7 +121,7 @@ def telling_epsilons(draft: Draft, space: MetricSpace, count: int = 12) -> tuple
         UsageError: wrong parameters.
     """
     mechanism, _ = draft.anywhere(space)
-    if mechanism.is_table() and mechanism.is_ldp():
+    if mechanism.family == "table" and mechanism.is_ldp():
         return _NATS
     ids = words_at(space, (np.arange(_FEW) + 0.5) / _FEW)
     key = randomness.seeded_key("dpsan calibrate search")

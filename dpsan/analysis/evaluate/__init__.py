@@ -24,7 +24,7 @@ from dpsan.analysis.evaluate.attack import (
     strongest,
 )
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
-from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordClass
+from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordKind
 from dpsan.analysis.pages import Cell, Section, Shown, by_name, written
 from dpsan.embeddings.base import Embeddings
 from dpsan.errors import InputError
@@ -74,7 +74,7 @@ class Evaluation:
     unaligned: int
     words: int
     confidence: float = CONFIDENCE
-    unchanged: dict[WordClass, Share]
+    unchanged: dict[WordKind, Share]
     cosine: dict[str, float | None]
     """Mean cosine of word and output, and the number of words whose both are known."""
     attacks: tuple[Attack, ...]
@@ -242,14 +242,14 @@ def _about(result: Evaluation) -> str:
 
 
 def _conclusion(result: Evaluation) -> str:
-    unchanged = written(result.unchanged[WordClass.ALL], intervals=False)
+    unchanged = written(result.unchanged[WordKind.ALL], intervals=False)
     told = f"{unchanged} of the words stand unchanged."
     if result.question.mechanism is None:
         return f"{told} No attacker was tried: the mechanism is not given."
     best = result.best
-    read = written(best.success[WordClass.ALL], intervals=False)
+    read = written(best.success[WordKind.ALL], intervals=False)
     told += f" The best attacker here ({best.attack}) reads back {read}"
-    listed = best.success[WordClass.LISTED]
+    listed = best.success[WordKind.LISTED]
     if listed.total:
         told += f", and {written(listed, intervals=False)} of the words of classes"
     return f"{told}. A stronger attacker may read more."

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.pages import by_name
@@ -24,7 +23,6 @@ from dpsan.errors import ExtraMissingError, UsageError, refuse
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.registry import format_for, formats_with
 from dpsan.outcomes.intervals import Share
-from dpsan.space.arrays import Floats
 
 EVERY: Final = 5
 """Every fifth record is a test record."""
@@ -102,35 +100,25 @@ def split(texts: Labelled, fold: int = 0) -> tuple[Labelled, Labelled]:
     return texts.of([at for at in range(many) if at not in test]), texts.of(test)
 
 
-class Classifier:
-    """TF-IDF of words and word pairs and logistic regression.
+def classifier(texts: Sequence[str], labels: Sequence[str]) -> Any:
+    """Return TF-IDF of words and word pairs and logistic regression, trained.
 
     Raises:
         UsageError: fewer than two labels, or no words, to learn from.
     """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
 
-    def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-        from sklearn.linear_model import LogisticRegression
-
-        refuse(len(set(labels)) < 2, "a classifier needs two labels among the training records")
-        least = 2 if len(labels) >= 200 else 1
-        self._vectors = TfidfVectorizer(ngram_range=(1, 2), min_df=least, sublinear_tf=True)
-        self._model = LogisticRegression(max_iter=1000, random_state=0)
-        try:
-            features = self._vectors.fit_transform(texts)
-        except ValueError:  # no word at all
-            raise UsageError("the training records have no words") from None
-        self._model.fit(features, labels)
-        self.labels: list[str] = self._model.classes_.tolist()
-
-    def shares(self, texts: Sequence[str]) -> Floats:
-        """Probability of every label, (texts, labels)."""
-        return np.asarray(self._model.predict_proba(self._vectors.transform(texts)))
-
-    def labels_of(self, texts: Sequence[str]) -> NDArray[Any]:
-        """Return the likeliest label of each text."""
-        return np.asarray(self._model.predict(self._vectors.transform(texts)))
+    refuse(len(set(labels)) < 2, "a classifier needs two labels among the training records")
+    least = 2 if len(labels) >= 200 else 1
+    words = TfidfVectorizer(ngram_range=(1, 2), min_df=least, sublinear_tf=True)
+    try:
+        return make_pipeline(words, LogisticRegression(max_iter=1000, random_state=0)).fit(
+            texts, labels
+        )
+    except ValueError:  # no word at all
+        raise UsageError("the training records have no words") from None
 
 
 def judge(train: Labelled, test: Labelled) -> Accuracy:
@@ -145,10 +133,9 @@ def judge(train: Labelled, test: Labelled) -> Accuracy:
     pairs = {}
     truth = np.array(test.labels, dtype=object)
     for trained in VERSIONS:
-        model = Classifier(getattr(train, trained), train.labels)
+        model = classifier(getattr(train, trained), train.labels)
         for tested in VERSIONS:
-            labels = model.labels_of(getattr(test, tested))
-            pairs[trained, tested] = Share.of(labels == truth)
+            pairs[trained, tested] = Share.of(model.predict(getattr(test, tested)) == truth)
     frequency = Counter(train.labels)
     majority = Share.of(truth == frequency.most_common(1)[0][0])
     return Accuracy(pairs, majority, len(frequency), len(train.labels), len(truth))

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordClass
+from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordKind
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
@@ -140,7 +140,7 @@ class Pairs:
     kinds: Ids = field(repr=False)
     """Kind of the gap before each word, LINE before the first of a text, (m,)."""
     classes: Ids = field(repr=False)
-    """Sum of ``1 << position in WordClass``, (m,)."""
+    """Sum of ``1 << position in WordKind``, (m,)."""
     more: tuple[Ids, ...] = field(default=(), repr=False)
     """Outputs of further independent noisings of the same words, (m,) each."""
 
@@ -149,9 +149,9 @@ class Pairs:
         """Return the outputs of all noisings, (m,) each: what attackers read."""
         return self.outputs, *self.more
 
-    def of(self, kind: WordClass) -> NDArray[np.bool_]:
+    def of(self, kind: WordKind) -> NDArray[np.bool_]:
         """Return a mask of the words of a class, shape (m,)."""
-        return np.asarray((self.classes >> list(WordClass).index(kind)) & 1, dtype=np.bool_)
+        return np.asarray((self.classes >> list(WordKind).index(kind)) & 1, dtype=np.bool_)
 
 
 def records(path: Path, inputs: Inputs) -> Iterator[Record]:

@@ -20,15 +20,14 @@ from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import Part, Prose, Section, Shown, by_name, plain_meaning
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.cache.store import Store
+from dpsan.embeddings.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.errors import InputError, UsageError, printable
-from dpsan.outcomes.emissions import likeliest_inputs
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language import gap_kinds
 from dpsan.outcomes.language.decoding import guesses, tables_for
 from dpsan.outcomes.language.ngrams import Ngrams, model_for
-from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST
+from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST, likeliest_inputs
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows
 from dpsan.sanitize.consistent import Unit

@@ -30,7 +30,7 @@ import numpy as np
 
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Check
-from dpsan.mechanisms.samplers.base import PointSampler, Sampler
+from dpsan.mechanisms.tables import PointSampler, Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.intervals import EProcess, log_tail_of_cells, log_tail_of_share, surprise
 from dpsan.privacy.randomness import derive_key, streams_for

@@ -26,13 +26,12 @@ import numpy as np
 
 from dpsan.analysis.verify import base
 from dpsan.analysis.verify.base import Check
-from dpsan.mechanisms.samplers.base import Sampler
+from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.run.workers import Workers
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.space.arrays import Ids
 
 ERROR: Final = 1e-10
 """Probability that a program which shares nothing is refuted."""
@@ -166,14 +165,11 @@ def _agreement(sampler: Sampler, row: int, key: bytes) -> float:
     if pmf is not None:
         return min(1.0, float(np.square(pmf).sum()) * (1 + 1e-6))
     ids = np.full(_WORDS + 2, row)
-    drawn = [_drawn(sampler, ids, derive_key(key, number)) for number in range(_KEYS)]
+    keys = (derive_key(key, number) for number in range(_KEYS))
+    # Words of one record, like the lines that are compared.
+    drawn = [sampler.sample(ids, streams_for(subkey, [0], [len(ids)])) for subkey in keys]
     hits = sum(int((a == b).sum()) for a, b in zip(drawn[::2], drawn[1::2], strict=True))
     return clopper_pearson(hits, _KEYS // 2 * len(ids), ERROR / _FAMILIES)[1]
-
-
-def _drawn(sampler: Sampler, ids: Ids, key: bytes) -> Ids:
-    """Draw words in a record of their own, like the lines that are compared."""
-    return sampler.sample(ids, streams_for(key, [0], [len(ids)]))
 
 
 @dataclass

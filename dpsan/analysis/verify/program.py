@@ -17,7 +17,7 @@ from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, noise_fit
 from dpsan.analysis.verify.independence import independence
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import refuse
-from dpsan.mechanisms.samplers.base import PointSampler
+from dpsan.mechanisms.tables import PointSampler
 from dpsan.only.decision import decide
 from dpsan.only.hashes import Hashes
 from dpsan.privacy import randomness

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain, zip_longest
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -23,8 +23,8 @@ from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import refuse
 from dpsan.mechanisms.base import Mechanism, certify
-from dpsan.mechanisms.description import finite
-from dpsan.mechanisms.samplers.base import Sampler, Table
+from dpsan.mechanisms.registry import finite
+from dpsan.mechanisms.tables import Sampler, Table
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
@@ -34,15 +34,10 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace
 
-
-class Grade(NamedTuple):
-    """Arithmetic for which a guarantee is kept; nothing of one that is not."""
-
-    name: str | None = None
-    gap: float | None = None
-    """Bound on the total variation distance between the drawn distribution and the proved one."""
-    delta: float | None = None
-    """Delta of the claimed LDP epsilon with that gap; None without a gap or a claim."""
+Grade = tuple[str | None, float | None, float | None]
+"""Arithmetic for which a guarantee is kept, and, where they are known, a bound on the total
+variation distance between the drawn distribution and the proved one, and the delta of the claimed
+LDP epsilon with that gap."""
 
 
 def grade(
@@ -64,14 +59,14 @@ def grade(
     gap = mechanism.float64_gap(space)
     whole = isinstance(sampler, Table)  # else the certificate is of probabilities
     if mechanism.arithmetic is Arithmetic.INTEGERS and certificate is not None and whole:
-        return Grade("certified on the sampled integers", gap)
+        return "certified on the sampled integers", gap, None
     if gap is None:
-        return Grade("proved for real numbers only")
+        return "proved for real numbers only", None, None
     # Rounded up in print, as every bound is.
     name = f"proved; float64 gap at most {1.05 * gap:.2g}"
     if not gap or claim.metric is not None:
-        return Grade(name, gap)
-    return Grade(name, gap, float64_delta(claim.epsilon, claim.delta, gap))
+        return name, gap, None
+    return name, gap, float64_delta(claim.epsilon, claim.delta, gap)
 
 
 _TOLERANCE: Final = 1e-9
@@ -101,7 +96,7 @@ class Verification:
     grade: str | None
     """Arithmetic for which the guarantee is kept; None where it is not."""
     float64_gap: float | None
-    """See :class:`Grade`."""
+    """See :data:`Grade`."""
     float64_delta: float | None
     claimed: Claim
     public_words: int
@@ -293,13 +288,15 @@ def verify(
     event = tuple(output for output in finding.event if sanitizer.row_of(output) is not None)
     finding = replace(finding, event=event, event_other=len(finding.event) - len(event))
     exposed = exposures(sanitizer, spans=spans)
-    verdict, worth = _verdict(claim, guarantee, certificate, finding), Grade()
+    verdict = _verdict(claim, guarantee, certificate, finding)
     if not all(item.stated for item in exposed) or any(check.held is False for check in checks):
         verdict = Verdict.VIOLATED
     elif verdict is Verdict.KEPT and any(check.held is None for check in checks):
         verdict = Verdict.INCONCLUSIVE
+    worth: Grade = (None, None, None)
     if verdict is Verdict.KEPT:
         worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
+    arithmetic, gap, delta = worth
     pair = None  # where all pairs have the same loss
     if certificate is not None and certificate.pair[0] != certificate.pair[1]:
         keys = [*sanitizer.embeddings.index_to_key, "⊥"]
@@ -307,9 +304,9 @@ def verify(
     return Verification(
         verdict,
         guarantee.reviewed,
-        worth.name,
-        worth.gap,
-        worth.delta,
+        arithmetic,
+        gap,
+        delta,
         claim,
         len(sanitizer.public),
         *_upper(claim, certificate, guarantee),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, Mechanism, MetricSpace, Status
-from dpsan.mechanisms.samplers.base import ROWS, Table
+from dpsan.mechanisms.tables import ROWS, Table
 from dpsan.privacy.certificate import (
     WEIGHT_ERROR,
     WORK,
@@ -163,7 +163,6 @@ class DenseTable(Table):
     ) -> None:
         self.space, self.rows, self.unknown = space, rows, unknown
         self.block = rows_at_once(space.n)
-        self._last: tuple[Ids, WideIntegers] | None = None
 
     @classmethod
     def of_scores(cls, space: MetricSpace, scores: Callable[[Ids], Floats]) -> DenseTable:
@@ -201,20 +200,11 @@ class DenseTable(Table):
     ) -> None:
         """Draw the tokens of some words, and note which draws are accepted."""
         words, tokens, rows = group
-        sums = self._sums(words)
+        sums = cumulative(self.weights(words))
         for at in range(0, len(tokens), _TOKENS):
             part, which = tokens[at : at + _TOKENS], rows[at : at + _TOKENS]
             good[part], number = number_below(sums[0][which, -1], sums[1][which, -1], bits[part])
             drawn[part] = first_above(sums, which, number)
-
-    def _sums(self, words: Ids) -> WideIntegers:
-        """Return the cumulative weights of distinct inputs; those of the last ones are kept."""
-        last = self._last
-        if last is not None and np.array_equal(last[0], words):
-            return last[1]
-        sums = cumulative(self.weights(words))
-        self._last = words, sums
-        return sums
 
     def certificate(self, key: str) -> Certificate | None:
         """Return the largest loss of any two inputs, from the columns of the table.
@@ -250,9 +240,6 @@ class DenseTable(Table):
             pair=(int(most[worst]), int(least[worst])),
             slack=_ERROR,
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_last": None}
 
 
 class DisjointSupports(Mechanism):

@@ -94,13 +94,14 @@ def fill(
             part = np.minimum(ends, base.mass).T[used]
             filled.append((rows, base.words[order.T[used]], part.astype(np.int32)))
             pending, width = pending[~full], 4 * width
-    rows = np.concatenate([part_filled[0] for part_filled in filled])
+    rows, words, ends = (np.concatenate(column) for column in zip(*filled, strict=True))
     order = np.argsort(rows, kind="stable")
-    return {
-        "sizes": sizes,
-        "words": np.concatenate([part_filled[1] for part_filled in filled])[order],
-        "ends": np.concatenate([part_filled[2] for part_filled in filled])[order],
-    }
+    return _sparse(sizes, words[order], ends[order])
+
+
+def _sparse(sizes: NDArray[Any], words: NDArray[Any], ends: NDArray[Any]) -> dict[str, Any]:
+    rows = {"sizes": sizes, "words": words, "ends": ends}
+    return {name: column.astype(np.int32) for name, column in rows.items()}
 
 
 def _order(
@@ -118,12 +119,7 @@ def _order(
 
 def _themselves(words: Ids, mass: int) -> dict[str, Any]:
     """Return a set of the word alone for each word, in the form of :func:`fill`."""
-    count = len(words)
-    return {
-        "sizes": np.ones(count, dtype=np.int32),
-        "words": words.astype(np.int32),
-        "ends": np.full(count, mass, dtype=np.int32),
-    }
+    return _sparse(np.ones(len(words)), words, np.full(len(words), mass))
 
 
 def _classes(space: MetricSpace, words: Ids, outputs: Rows) -> Pair:
@@ -145,11 +141,8 @@ def _nearest(space: MetricSpace, ids: Ids, base: Base) -> dict[str, Any]:
                 near = space.neighbors(ids[rows], wanted, among[tier])
                 out[rows, done : done + wanted] = near
                 done += wanted
-    return {
-        "sizes": np.full(len(ids), k, dtype=np.int32),
-        "words": out.ravel(),
-        "ends": np.tile(np.arange(1, k + 1, dtype=np.int32), len(ids)),
-    }
+    ends = np.tile(np.arange(1, k + 1), len(ids))
+    return _sparse(np.full(len(ids), k), out.ravel(), ends)
 
 
 class NearSets:
@@ -321,11 +314,7 @@ def near_set(group: Group, base: Base, n: int) -> dict[str, Any]:
         left[ring] -= given
         missing -= int(given.sum())
     words = np.flatnonzero(masses)
-    return {
-        "sizes": np.array([len(words)], dtype=np.int32),
-        "words": words.astype(np.int32),
-        "ends": np.cumsum(masses[words]).astype(np.int32),
-    }
+    return _sparse(np.array([len(words)]), words, np.cumsum(masses[words]))
 
 
 def words_in_groups(groups: tuple[Group, ...]) -> Ids:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.base import shown
 from dpsan.errors import UsageError, fewer_words
-from dpsan.mechanisms.samplers.base import Table
+from dpsan.mechanisms.tables import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks
@@ -171,7 +171,7 @@ def _greedy(space: MetricSpace) -> Ids:
     left, vectors = np.arange(n), space.vectors
     squares = np.einsum("nd,nd->n", vectors, vectors)
     out, here = np.empty(n, dtype=np.int64), 0
-    for index in shown(space.watch, "putting words in order", range(n)):
+    for index in shown("putting words in order", range(n)):
         out[index], free[here] = here, False
         free_words = near[here][free[near[here]]]
         if len(free_words):
@@ -214,7 +214,7 @@ def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
 def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
     left = np.arange(space.n)
     out = np.full((-(-space.n // k), k), -1, dtype=np.int32)
-    for row in shown(space.watch, "grouping similar words", range(len(out))):
+    for row in shown("grouping similar words", range(len(out))):
         squares = np.empty(len(left), dtype=np.float32)  # for the order only
         for at in range(0, len(left), _ROWS):
             apart = space.vectors[left[at : at + _ROWS]] - space.vectors[left[0]]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -21,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Embeddings
-from dpsan.embeddings.bundled import LANGUAGE, bundled_digest, bundled_language_model
-from dpsan.errors import EmbeddingError
+from dpsan.embeddings.loading import bundled_digest, bundled_language_model
 from dpsan.outcomes.language import KINDS
 from dpsan.space.arrays import Ids
 
@@ -169,24 +167,19 @@ class Ngrams:
         return after, _best(second, first, joint, words, self.size, count)
 
     @classmethod
-    def from_bytes(cls, data: bytes, vocabulary: str) -> Ngrams:
-        """Return a model.
-
-        Args:
-            vocabulary: digest of the embeddings that it must be for.
-
-        Raises:
-            EmbeddingError: it is damaged, or of another vocabulary.
-        """
-        try:
-            with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-                version, n, words = stored["format"].tolist()
-                if (version, stored["vocabulary"].tobytes()) != (FORMAT, vocabulary.encode()):
-                    raise ValueError
-                return _restored(n, words, stored)
-        except Exception:  # noqa: BLE001 - the bytes may be anything
-            what = "damaged, or of another vocabulary"
-            raise EmbeddingError(LANGUAGE, what, "reinstall dpsan") from None
+    def from_bytes(cls, data: bytes) -> Ngrams:
+        """Return a model from a file whose hash was checked: what it says is not checked again."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            _, n, words = stored["format"].tolist()
+            # What is kept comes first, and each part of the file is let go when it is read: freed
+            # memory between arrays that stay is not given back.
+            unigrams, weights = _LOGS[stored["unigrams"]], _WEIGHTS[stored["weights"]]
+            log_bigrams, log_trigrams = stored["log_bigrams"], stored["log_trigrams"]
+            bigram_weights, size = stored["bigram_weights"], n + KINDS
+            bigrams = _keys(stored["bigrams"], size**2)
+            trigrams = _keys(stored["trigrams"], size * len(bigrams))
+        below = (bigrams, log_bigrams, bigram_weights, trigrams, log_trigrams)
+        return cls(n, words, unigrams, weights, *below)
 
 
 def model_for(embeddings: Embeddings) -> tuple[Ngrams, str] | None:
@@ -195,35 +188,12 @@ def model_for(embeddings: Embeddings) -> tuple[Ngrams, str] | None:
     None for another vocabulary.
 
     Raises:
-        EmbeddingError: see :meth:`Ngrams.from_bytes`.
+        EmbeddingError: its file is missing or damaged.
     """
     data = bundled_language_model() if embeddings.digest == bundled_digest() else None
     if data is None:
         return None
-    return Ngrams.from_bytes(data, embeddings.digest), hashlib.sha256(data).hexdigest()
-
-
-def _restored(n: int, words: int, stored: Mapping[str, NDArray[Any]]) -> Ngrams:
-    unigrams, weights = _LOGS[stored["unigrams"]], _WEIGHTS[stored["weights"]]
-    size = n + KINDS
-    # What is kept comes first, and each part of the file is let go when it is read: freed
-    # memory between arrays that stay is not given back.
-    log_bigrams, log_trigrams = stored["log_bigrams"], stored["log_trigrams"]
-    bigram_weights = stored["bigram_weights"]
-    bigrams = _keys(stored["bigrams"], size**2)
-    trigrams = _keys(stored["trigrams"], size * len(bigrams))
-    lengths = [
-        len(array) for array in (unigrams, weights, log_bigrams, bigram_weights, log_trigrams)
-    ]
-    if lengths != [size, size, len(bigrams), len(bigrams), len(trigrams)]:
-        raise ValueError
-    if {array.dtype for array in (log_bigrams, bigram_weights, log_trigrams)} != {
-        np.dtype(np.uint8)
-    }:
-        raise ValueError
-    return Ngrams(
-        n, words, unigrams, weights, bigrams, log_bigrams, bigram_weights, trigrams, log_trigrams
-    )
+    return Ngrams.from_bytes(data), hashlib.sha256(data).hexdigest()
 
 
 def _best(
@@ -248,9 +218,5 @@ def _logs(stored: NDArray[Any], table: Logs = _LOGS) -> Logs:
 def _keys(rises: NDArray[np.uint8], limit: int) -> Ids:
     """Return the keys, all below a limit, of how far each is above the one before."""
     steps = np.ascontiguousarray(rises.T).view(f"<u{len(rises)}")[:, 0]
-    keys: Ids = np.zeros(len(steps), dtype=np.int32 if limit <= 1 << 31 else np.int64)
-    np.cumsum(steps, out=keys)
-    ascending = (keys[1:] > keys[:-1]).all()
-    if not ascending or (len(keys) and not 0 <= keys[0] <= keys[-1] < limit):
-        raise ValueError
-    return keys
+    kind = np.int32 if limit <= 1 << 31 else np.int64
+    return np.cumsum(steps, dtype=np.int64).astype(kind)

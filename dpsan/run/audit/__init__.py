@@ -50,7 +50,7 @@ import orjson
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.text import raw_records
-from dpsan.mechanisms.description import finite
+from dpsan.mechanisms.registry import finite
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
 from dpsan.sanitize.settings import SETTINGS

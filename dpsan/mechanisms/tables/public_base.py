@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Progress, no_progress
-from dpsan.mechanisms.optimal.solver import Problem, solve
+from dpsan.mechanisms.tables.solver import Problem, solve
 from dpsan.space.arrays import Floats, Ids, cosine_unit, directions, favoured
 from dpsan.space.metric_space import MetricSpace
 
@@ -118,10 +117,9 @@ def favours(
 
 
 class BaseTask(NamedTuple):
-    """Vocabulary, epsilon and settings that a base is solved for; see :func:`base_table`."""
+    """Epsilon and settings that a base is solved for; see :func:`base_table`."""
 
     epsilon: float
-    counts: NDArray[np.integer[Any]] | None
     prior: float
     power: int
     """Power of the cosine, whose mean is made large."""
@@ -135,25 +133,19 @@ class BaseTask(NamedTuple):
         return f"base-2-{self.epsilon:g}-{self.prior!r}-{self.power}{frequency}"
 
 
-def base_table(
-    space: MetricSpace,
-    task: BaseTask,
-    *,
-    rounds: int = _ROUNDS,
-    progress: Progress = no_progress,
-) -> Arrays:
+def base_table(space: MetricSpace, task: BaseTask, *, rounds: int = _ROUNDS) -> Arrays:
     """Solve for a base at a grid point.
 
     Returns:
         ``words``: outputs in use, ascending; ``base``: their integer weights; ``mass``: that of
         every near set, shape (1,).
     """
-    ids, shares = public_inputs(task.counts, space.n, _FREQUENT, _RARE, task.prior)
+    ids, shares = public_inputs(space.counts, space.n, _FREQUENT, _RARE, task.prior)
     k = min(space.n, MOST_FREQUENT)
     unit = cosine_unit(space.d)
-    added, shift = favours(task.counts, space.n, k, task.frequency, unit)
+    added, shift = favours(space.counts, space.n, k, task.frequency, unit)
     scale = None if added is None else 1.0
-    _, usual = public_inputs(task.counts, space.n, k, 0, task.prior)
+    _, usual = public_inputs(space.counts, space.n, k, 0, task.prior)
     problem = Problem(
         inputs=favoured(directions(space.vectors[ids]), scale),
         shares=shares,
@@ -164,7 +156,7 @@ def base_table(
         shift=shift,
     )
     first = first_mass(task.epsilon)
-    solved = solve(problem, np.sqrt(usual[:k]), first, rounds=rounds, progress=progress)
+    solved = solve(problem, np.sqrt(usual[:k]), first, rounds=rounds)
     base = solved.base * (TOTAL / math.fsum(solved.base.tolist()))
     weights = np.floor(base + 0.5).astype(np.int64)
     keep = weights > 0
@@ -221,10 +213,4 @@ def softened(
 
 def solved_base(space: MetricSpace, task: BaseTask) -> Arrays:
     """Return the kept base of a grid point."""
-
-    def build() -> Arrays:
-        what = f"looking for the best distribution at epsilon {task.epsilon:g}"
-        with space.watch(what) as progress:
-            return base_table(space, task, progress=progress)
-
-    return space.table(task.name, build)
+    return space.table(task.name, lambda: base_table(space, task))

@@ -29,7 +29,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Watch, unseen
 from dpsan.errors import CacheError, OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile
@@ -47,22 +46,12 @@ _WAIT_BEFORE_NOTE: Final = 2.0  # seconds
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """Arrays and metadata that are stored under one key.
-
-    Raises:
-        ValueError: the meta would come back different.
-        TypeError: the meta is no JSON.
-    """
+    """Arrays and metadata that are stored under one key."""
 
     arrays: dict[str, NDArray[Any]]
     """Numbers of any type and shape."""
     meta: dict[str, Any]
     """JSON with string keys and lists, no tuples, no NaN."""
-
-    def __post_init__(self) -> None:
-        # Else the run that builds an entry would see another value than the runs that load it.
-        if json.loads(json.dumps(self.meta, allow_nan=False)) != self.meta:
-            raise ValueError("meta does not survive JSON")
 
 
 def file_name(kind: str, key: str) -> str:
@@ -129,22 +118,15 @@ class Store:
         root: the directory, created 0700 when first needed; default ``DPSAN_CACHE_DIR``, else the
             user's cache directory.
         note: told in one line what went wrong with the cache and did not stop the run.
-        watch: shows what is being made for the cache and takes long.
     """
 
-    def __init__(
-        self,
-        root: Path | None = None,
-        note: Callable[[str], None] | None = None,
-        watch: Watch = unseen,
-    ) -> None:
+    def __init__(self, root: Path | None = None, note: Callable[[str], None] | None = None) -> None:
         if root is None:
             import platformdirs
 
             root = Path(os.environ.get("DPSAN_CACHE_DIR") or platformdirs.user_cache_path("dpsan"))
         self.root: Final = root.absolute()
         self._path: Final = self.root / f"v{FORMAT_VERSION}"
-        self.watch: Final = watch
         self._note: Final = note or (lambda _line: None)
 
     def load(self, kind: str, key: str) -> Entry | None:

@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Progress, no_progress
+from dpsan.embeddings.base import shown
 from dpsan.space.arrays import Floats, Ids, ranking
 
 _LEAST: Final = 2.0**-12
@@ -170,7 +170,6 @@ def solve(
     rounds: int = 60,
     smooth: tuple[float, float] = (0.5, 0.15),
     width: int = 64,
-    progress: Progress = no_progress,
 ) -> Solution:
     """Return a base distribution near the optimum.
 
@@ -191,7 +190,7 @@ def solve(
     lists = _Lists(problem, indices, width)
     average, averaged = np.zeros(len(shares)), 0
     mean_base = np.zeros(len(problem.outputs))
-    for done in range(rounds):
+    for done in shown("looking for the best distribution", range(rounds)):
         share = min(1.0, done / (0.7 * rounds))
         now = (smooth[0] * (1 - share) + smooth[1] * share) * max(level, _LEAST_LEVEL)
         need = (1 - total(base)) / growth
@@ -212,7 +211,6 @@ def solve(
             average += t
             mean_base[indices] += base
             averaged += 1
-        progress((done + 1) / rounds)
         if done + 1 < rounds and (done + 1) % 12 == 0:
             used = base > _LEAST * need
             indices, base, speed = indices[used], base[used], speed[used]
