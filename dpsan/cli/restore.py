@@ -17,8 +17,7 @@ from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.same_files import Use
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.registry import format_for, formats_with
-from dpsan.restore.map_file import read_map, rows_by_unit
-from dpsan.restore.restoring import Restoring
+from dpsan.restore.restoring import Restoring, read_map, rows_by_unit
 from dpsan.text.numerals import counted
 
 _STAYED: Final = {

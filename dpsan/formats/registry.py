@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from dpsan.errors import DpsanError, InputError, UsageError, check_name, refuse
 from dpsan.files.compression import open_decompressed
@@ -37,10 +37,6 @@ class Home(NamedTuple):
     module: str
     kind: str
     suffixes: tuple[str, ...]
-
-    def load(self) -> Any:
-        """Return the class."""
-        return getattr(import_module(self.module), self.kind)
 
 
 FORMATS: Final[dict[str, Home]] = {
@@ -114,8 +110,9 @@ def _suffix(path: str) -> str:
 def format_class(name: str, path: str) -> type[Format]:
     """Return the class of a format.  Raises UsageError: unknown name."""
     home = FORMATS.get(name := format_name(name, path))
-    kind: type[Format] = home.load() if home else imported(brought()[name], Format)[0]
-    return kind
+    if home is None:
+        return cast("type[Format]", imported(brought()[name], Format)[0])
+    return cast("type[Format]", getattr(import_module(home.module), home.kind))
 
 
 def described_in(kind: type[Format]) -> str:

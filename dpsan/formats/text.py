@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from itertools import count, repeat
-from typing import ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
+
+import orjson
 
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.source import Source
@@ -122,6 +124,30 @@ def too_long(source: Source, line: int, limit: int) -> InputError:
     """Return the error for a record over the limit."""
     what = f"record longer than {limit} bytes"
     return InputError(source.name, what, "split it", line=line)
+
+
+def json_header(name: str, raw: bytes, kind: str, schema: int, what: str) -> dict[str, Any]:
+    """Return the header of a file of JSON lines that dpsan writes.
+
+    Args:
+        name, raw: of the file, and its first line.
+        kind, schema: of the header.
+        what: an audit, a map.
+
+    Raises:
+        InputError: it is another file, or was written by another version.
+    """
+    try:
+        row = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        row = None
+    if type(row) is not dict or row.get("type") != kind:
+        hint = f"see rewrite --{what.split()[1]}"
+        raise InputError(name, f"not {what} of dpsan", hint, line=1)
+    if row.get("schema") != schema:
+        other = f"{what} of another schema than {schema}, which this version reads"
+        raise InputError(name, other, "use the dpsan that wrote it", line=1)
+    return row
 
 
 def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 from dpsan.errors import OutputError, reason
 from dpsan.files.private_database import PrivateDatabase
 from dpsan.files.private_files import make_private
-from dpsan.restore.map_file import Row
+from dpsan.restore.restoring import Row
 
 NAME: Final = "memo.sqlite"
 """The file, in its directory."""

@@ -38,7 +38,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
-    from dpsan.restore.map_file import MapWriter
+    from dpsan.restore.restoring import MapWriter
     from dpsan.run.audit.writer import AuditWriter
     from dpsan.run.records import History
     from dpsan.run.side_outputs import Review

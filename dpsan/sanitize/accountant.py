@@ -205,23 +205,6 @@ def loss(composed: Composed, charges: int = 0) -> Figure:
     return Figure(composed.epsilon, composed.delta, charges)
 
 
-def ledger_line(ledger: LedgerTotals, name: str, most: int) -> str:
-    """Describe the totals of the ledger, over all runs that named it.
-
-    Args:
-        ledger: its totals.
-        name: of the loss.
-        most: how many of the largest sums are told.
-    """
-    limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
-    line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
-    line += f"{counted(ledger.records, 'record')} in all"
-    sums = [str(Figure(*pair)) for pair in ledger.largest[:most]]
-    if sums:
-        line += f"; largest sum{'s' if len(sums) > 1 else ''}{limit}: {name} {', '.join(sums)}"
-    return line
-
-
 _WEAK_LDP: Final = 16.0
 """LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
 than the words of any vocabulary."""

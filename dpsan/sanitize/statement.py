@@ -91,19 +91,15 @@ class Statement:
         if names := totals.plain_names + self.plain_drawn:
             share = totals.plain_names / names
             out["names in plain sight", "run"] = accountant.Figure(share, charges=round(names))
-        if sizes := self._group_sizes():
+        groups = enumerate(guarantee.groups)
+        sizes = [group.words for kind, group in groups if totals.by_kind[kind]]
+        sizes += [totals.forms.smallest] * bool(totals.forms.smallest)
+        if sizes:
             out["smallest group", "run"] = accountant.Figure(min(sizes))
         for metric, epsilon in ((guarantee.metric, guarantee.epsilon_metric), *guarantee.also):
             if metric is not None and epsilon is not None:
                 out["per unit", metric] = accountant.Figure(epsilon)
         return out
-
-    def _group_sizes(self) -> list[int]:
-        """Return the sizes of the groups that occurred, and of the smallest form of strings."""
-        totals, smallest = self.totals, self.totals.forms.smallest
-        groups = enumerate(totals.guarantee.groups)
-        sizes = [group.words for kind, group in groups if totals.by_kind[kind]]
-        return sizes + [smallest] * bool(smallest)
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """Return one line of at most 200 characters, and further lines for options and warnings.
@@ -164,9 +160,7 @@ class Statement:
         if self.memo:
             out.append(self._memo(self.memo))
         if self.ledger:
-            out.append(
-                accountant.ledger_line(self.ledger, totals.guarantee.loss_name, 5 if verbose else 1)
-            )
+            out.append(self._ledger(self.ledger, 5 if verbose else 1))
         if totals.counts[Action.NUMBER] and not totals.guarantee.only_groups:
             out.append(f"numbers drawn by form: {FORMS} is not protected")
         if totals.written:
@@ -174,6 +168,15 @@ class Statement:
         if totals.invisible:
             out.append(f"{counted(totals.invisible, 'invisible character')} between words dropped")
         return out + list(self._details()) if verbose and totals.draws else out
+
+    def _ledger(self, ledger: accountant.LedgerTotals, most: int) -> str:
+        """Describe the totals of the ledger, over all runs that named it; ``most`` of the sums."""
+        limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
+        line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
+        line += f"{counted(ledger.records, 'record')} in all"
+        sums = [str(accountant.Figure(*pair)) for pair in ledger.largest[:most]]
+        plural, name = "s" * (len(sums) > 1), self.totals.guarantee.loss_name
+        return line + (f"; largest sum{plural}{limit}: {name} {', '.join(sums)}" if sums else "")
 
     def _memo(self, memo: accountant.MemoTotals) -> str:
         """Describe the totals of the memo, over its life."""

@@ -14,9 +14,8 @@ from dpsan.embeddings.word_lists import row_of
 from dpsan.errors import UsageError
 from dpsan.sanitize.classes import sensitive
 from dpsan.text.lookup import Lookup
-from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.shape import is_number
-from dpsan.text.tokens import TOKENIZERS, folded
+from dpsan.text.tokens import MASK, TOKENIZERS, folded
 
 MASKED: Final = -1
 OTHER: Final = -2
