@@ -15,8 +15,7 @@ from dpsan.cli.output import say
 from dpsan.cli.rewrite_options import Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
-from dpsan.errors import refuse
-from dpsan.text.numerals import counted, number
+from dpsan.errors import counted, number, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path

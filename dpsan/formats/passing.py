@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from dpsan.errors import counted, number
 from dpsan.formats.paths import Field, Place, below
-from dpsan.text.numerals import counted, number
 
 PASSED: Final = "passed unchanged, and may hold text"
 LEFT_OUT: Final = "left out"

@@ -52,8 +52,6 @@ FORMATS: Final[dict[str, Home]] = {
 }
 _NAMES: Final = {suffix: name for name, home in FORMATS.items() for suffix in home.suffixes}
 _OWN: Final = frozenset(["auto", *(suffix[1:] for suffix in _NAMES)])
-RECORDS: Final = "jsonl"
-"""A format whose records are units of their own."""
 
 
 def format_name(name: str, path: str) -> str:

@@ -230,8 +230,12 @@ class TextFormat(Format):
             while records:  # a long line is not kept here while it is rewritten
                 raw = records.pop()
                 if line == 1:
-                    mark = _begin(source, raw, options, utf8=utf8)
+                    if not options.force_text:
+                        check(source, 1, raw)
+                    mark = byte_order_mark(source, raw) if utf8 else b""
                     raw = raw[len(mark) :]
+                    if not options.force_text:
+                        refuse_records(source, raw)
                     if mark:
                         yield Record(1, [], Unchanged(mark), part="mark")
                     if mark and not raw and not end:
@@ -250,16 +254,6 @@ class TextFormat(Format):
                 del raw
                 yield Record(line, [text], render, invalid, owes=b"" if end else b"\n")
                 line += 1
-
-
-def _begin(source: Source, raw: bytes, options: ReadOptions, *, utf8: bool) -> bytes:
-    """Return the byte order mark of a first line.  Raises InputError: it is no text."""
-    if not options.force_text:
-        check(source, 1, raw)
-    mark = byte_order_mark(source, raw) if utf8 else b""
-    if not options.force_text:
-        refuse_records(source, raw[len(mark) :])
-    return mark
 
 
 def _texts(records: list[bytes], options: ReadOptions) -> list[str] | None:

@@ -11,13 +11,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.errors import refuse
+from dpsan.errors import counted, number, refuse
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.numerals import counted, number
 
 # Public statistics of a vocabulary: prior of the inputs, cosines.
 

@@ -22,13 +22,12 @@ from scipy import linalg, optimize, sparse
 from scipy.linalg import blas
 from scipy.special import kl_div
 
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, number
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import Progress, prior, silent
 from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.numerals import number
 
 MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""

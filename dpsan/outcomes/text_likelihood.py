@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from dpsan.errors import counted
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.samplers.base import Sampler
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, has_distribution, words_at
@@ -22,7 +23,6 @@ from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
-from dpsan.text.numerals import counted
 
 _BLOCK: Final = 256
 """Inputs whose distributions are held at once."""

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
+from dpsan.errors import counted, number, percent
 from dpsan.privacy.guarantee import Composed, Guarantee, compose_basic
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Forms, Sanitized
 from dpsan.sanitize.settings import Settings
-from dpsan.text.numerals import counted, number, percent
 
 _SUMS: Final = (
     *("charged", "forms", "records", "invalid", "invisible", "reused", "plain_names"),

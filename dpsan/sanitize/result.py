@@ -314,9 +314,7 @@ def merged(
     fresh, table = [index not in earlier for index in indices], done.records
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
     by_kind, unpublished = Counter(done.by_kind), earlier.keys() & {*indices}
-    lines = dict(zip(indices, done.lines, strict=True))
-    drawn = dict(zip(indices, done.drawn, strict=True))
-    charged = dict(zip(indices, done.charged, strict=True))
+    rows = dict(zip(indices, zip(done.lines, done.drawn, done.charged, strict=True), strict=True))
     remembered = {}
     for index, output in sorted(earlier.items()):
         counted = survey(texts[index])
@@ -325,7 +323,7 @@ def merged(
             by_kind.subtract(counted.by_kind)
             public -= counted.public
             invisible -= counted.invisible
-        lines[index], drawn[index], charged[index] = output, 0, 0
+        rows[index] = output, 0, 0
         now = {action: 0 if action in DRAWN else counted.counts[action] for action in Action}
         now[Action.REMEMBERED] = sum(counted.counts[action] for action in DRAWN)
         remembered[index] = now
@@ -333,9 +331,9 @@ def merged(
         invisible += counted.invisible
     return replace(
         done,
-        lines=[lines[index] for index in range(len(texts))],
-        drawn=[drawn[index] for index in range(len(texts))],
-        charged=[charged[index] for index in range(len(texts))],
+        lines=[rows[index][0] for index in range(len(texts))],
+        drawn=[rows[index][1] for index in range(len(texts))],
+        charged=[rows[index][2] for index in range(len(texts))],
         by_kind=by_kind,
         counts={action: counts[action] for action in Action},
         records=None if table is None else table.spread(indices, fresh, len(texts)),

@@ -239,7 +239,7 @@ class Rewriter:
         parts, at = [], 0
         for position in [*long, len(texts)]:
             part = batch.part(at, position)
-            parts.append(self._rewritten(self.lookup.batch(part.texts, part.spans), part))
+            parts.append(self._rewrite(self.lookup.batch(part.texts, part.spans), part))
             if position < len(texts):
                 parts.append(self._in_segments(batch.part(position, position + 1)))
             at = position + 1
@@ -253,11 +253,11 @@ class Rewriter:
             end = at + sum(map(len, pieces))
             marked = None if alone.spans is None else [clipped(alone.spans[0], at, end)]
             segment = self.lookup.of_split([pieces], marked)
-            done.append(self._rewritten(segment, alone, before=drawn, continued=at > 0))
+            done.append(self._rewrite(segment, alone, before=drawn, continued=at > 0))
             drawn, at = drawn + done[-1].drawn[0], end
         return result.joined(result.together(done), [len(done)])
 
-    def _rewritten(
+    def _rewrite(
         self, batch: Batch, texts: result.Texts, *, before: int = 0, continued: bool = False
     ) -> result.Sanitized:
         """Draw the words of texts and put them into their positions.
@@ -340,7 +340,7 @@ class Rewriter:
         Args:
             rows: the row number of each drawn word, negative where nothing was drawn.
             outputs: the string that is written for each word.
-            continued: see :meth:`_rewritten`.
+            continued: see :meth:`_rewrite`.
         """
         codes = batch.codes
         if self._built.decoding is not None:

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dpsan.errors import counted, number, percent
 from dpsan.privacy.guarantee import Status
 from dpsan.sanitize import accountant
 from dpsan.sanitize.consistent import FORMS, Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.settings import Settings
-from dpsan.text.numerals import counted, number, percent
 
 FLUENT: Final = (
     "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
@@ -119,8 +119,8 @@ class Statement:
                 accountant.EQUAL: True,
                 accountant.EARLIER: "dates" in classes,
                 accountant.LARGER: "numbers" in classes,
+                accountant.NATION: "nationalities" in classes,
             }
-            told[accountant.NATION] = "nationalities" in classes
             equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
             shown = [*accountant.of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
             again = ", as all copies show" if self.copies > 1 else ""
@@ -133,14 +133,10 @@ class Statement:
                 f"hiding in plain sight: about {many} with a capital in an output may be a "
                 f"name (Young, Mark), and such a word is original with probability {share}{again}"
             )
-        facts_of_mechanism = (
-            [] if totals.guarantee.only_groups else accountant.of_guarantee(totals.guarantee)
-        )
-        if (
-            totals.draws
-            and (facts := [*facts_of_mechanism, *self.settings.facts()])
-            and not verbose
-        ):
+        facts = self.settings.facts()
+        if not totals.guarantee.only_groups:
+            facts = accountant.of_guarantee(totals.guarantee) + facts
+        if totals.draws and facts and not verbose:
             out.append(f"not protected here: {', '.join(facts)}")
         if totals.draws and self.settings.fluent:
             out.append(FLUENT)

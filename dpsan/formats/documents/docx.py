@@ -22,12 +22,12 @@ from typing import ClassVar, Final, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from dpsan.errors import counted
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.documents import Document, RefusedError, name_lists
 from dpsan.formats.documents.docx_package import DECLARATION, Package, Part, Role
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.text.numerals import counted
 from dpsan.text.shape import compiled
 from dpsan.text.tokens import TOKENIZERS, wordless
 
