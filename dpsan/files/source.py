@@ -147,11 +147,7 @@ class FileSource:
 
     def descriptor(self) -> int | None:
         """See :class:`Source`."""
-        try:
-            regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
-        except OSError as error:
-            raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
-        return self._descriptor if regular else None
+        return None if self._opened is None else self._descriptor
 
     def read(self) -> bytes:
         """See :class:`Source`."""

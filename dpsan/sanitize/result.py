@@ -226,9 +226,8 @@ def recut(table: AuditTable, lengths: Sequence[int], begins: Sequence[int]) -> A
     ends = np.cumsum(lengths)
     starts = np.repeat(ends - lengths, table.sizes) + table.output_starts(words)
     text = np.searchsorted(begins, starts, "right") - 1
-    before = np.append(0, (starts + words)[:-1])
     first = np.diff(text, prepend=-1) != 0
-    gaps = starts - np.where(first, np.array(begins, np.int64)[text], before)
+    gaps = starts - np.where(first, np.array(begins, np.int64)[text], np.roll(starts + words, 1))
     sizes = np.bincount(text, minlength=len(begins)).astype(np.int64)
     return replace(table, sizes=sizes, gaps=gaps, read=table.read + gaps - table.gaps)
 

@@ -307,8 +307,17 @@ class Rewriter:
             undecoded = None
             if self._built.decoding is not None:
                 undecoded = [None if row < 0 else self.words[row] for row in rows.tolist()]
-            about = actions, [*words], outputs, codes, rows, first, undecoded
-            table = result.AuditTable(sizes, *batch.gap_lengths(), *about)
+            table = result.AuditTable(
+                sizes,
+                *batch.gap_lengths(),
+                actions,
+                [*words],
+                outputs,
+                codes,
+                rows,
+                first,
+                undecoded,
+            )
         return result.Sanitized(
             lines,
             drawn.tolist(),

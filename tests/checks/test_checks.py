@@ -66,12 +66,12 @@ def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
 
 
 def test_a_long_line_with_draws_of_its_own_is_found(monkeypatch):
-    own = Rewriter._drawn
+    own = Rewriter._rewrite
 
-    def drawn(self, batch, texts, **_):
-        return own(self, batch, texts)
+    def drawn(self, batch, texts, *, before=0, **more):
+        return own(self, batch, texts, **more)
 
-    monkeypatch.setattr(Rewriter, "_drawn", drawn)
+    monkeypatch.setattr(Rewriter, "_rewrite", drawn)
     assert_found(strings(response(8.0, many_words())), "above 1 MiB")
 
 
