@@ -16,7 +16,7 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.same_files import Use
 from dpsan.files.source import FileSource, opened_input
-from dpsan.formats.registry import format_for, formats_with
+from dpsan.formats.kinds import format_for, formats_with
 from dpsan.restore.restoring import Restoring, read_map, rows_by_unit
 
 _STAYED: Final = {

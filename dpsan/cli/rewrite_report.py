@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.output import say
 from dpsan.errors import counted, number, printable
+from dpsan.formats.kinds import described_in
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.formats.registry import described_in
 
 if TYPE_CHECKING:
     from dpsan.cli.rewrite_request import Request

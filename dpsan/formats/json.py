@@ -31,9 +31,9 @@ from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats import json_scan
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
+from dpsan.formats.kinds import known_paths, named_otherwise
 from dpsan.formats.passing import PERSONS, Fields, Position, Positions, person_keys, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
-from dpsan.formats.registry import known_paths, named_otherwise
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
 _HELD: Final = 1024

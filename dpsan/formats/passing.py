@@ -83,10 +83,6 @@ class Passing:
             self.fields.setdefault(at, Fields(kind.kind, left_out=kind.left_out)).merge(kind)
         self.noted.update(noted or {})
 
-    def merge(self, other: Passing) -> None:
-        """Add what passes in another input."""
-        self.add(other.fields.values(), other.noted)
-
     def lines(self) -> Iterator[str]:
         """Yield a line for each kind of field, and one for all other text."""
         for kind in self.fields.values():

@@ -19,7 +19,7 @@ import orjson
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.registry import binary, refuse_document, refuse_records, refuse_suffix
+from dpsan.formats.kinds import binary, refuse_document, refuse_records, refuse_suffix
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _UTF32: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)

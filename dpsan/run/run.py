@@ -16,7 +16,7 @@ from dpsan.errors import InputError, OutputError, reason, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.source import FileSource, appeared, opened_input, stream_number
-from dpsan.formats.registry import format_class
+from dpsan.formats.kinds import format_class
 from dpsan.run.group import Group, is_small, rewrite_file
 from dpsan.run.plan import Outcome, Result, Task
 from dpsan.run.stream import Work, rewrite_stream
@@ -189,7 +189,7 @@ class Run(Work):
     def _settle(self, result: Result, outcome: Outcome) -> None:
         """Take in what became of an input."""
         if outcome.totals.records:
-            result.passing.merge(outcome.passing)
+            result.passing.add(outcome.passing.fields.values(), outcome.passing.noted)
         task, error = outcome.task, outcome.error
         mine = task.target if self.resume and isinstance(error, OutputError) else None
         if mine is not None and is_finished(task.path, mine):  # another run was faster

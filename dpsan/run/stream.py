@@ -15,8 +15,8 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed
 from dpsan.files.source import FileSource
 from dpsan.formats.base import Record
+from dpsan.formats.kinds import format_for
 from dpsan.formats.passing import Fields
-from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
 from dpsan.run.plan import (

@@ -223,8 +223,8 @@ def recut(table: AuditTable, lengths: Sequence[int], begins: Sequence[int]) -> A
         begins: where each text begins instead, in all of them together.
     """
     words = np.fromiter(map(len, table.outputs), np.int64, len(table))
-    ends = np.cumsum(lengths)
-    starts = np.repeat(ends - lengths, table.sizes) + table.output_starts(words)
+    of_texts = np.array(lengths, np.int64)
+    starts = np.repeat(np.cumsum(of_texts) - of_texts, table.sizes) + table.output_starts(words)
     text = np.searchsorted(begins, starts, "right") - 1
     first = np.diff(text, prepend=-1) != 0
     gaps = starts - np.where(first, np.array(begins, np.int64)[text], np.roll(starts + words, 1))
