@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import partialmethod
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -230,13 +231,13 @@ MUTANTS = {each.__name__: each for each in MUTANTS}
 def test_a_decoder_that_knows_more_is_found(monkeypatch, mutant):
     decode, write, drawn = Fluent.of_texts, Rewriter._written, []
 
-    def written(self, one, **more):
-        drawn.append(one)
-        return write(self, one, **more)
+    def written(self, batch, rows, outputs, **more):
+        drawn.append(SimpleNamespace(batch=batch, outputs=outputs))
+        return write(self, batch, rows, outputs, **more)
 
     def decoded(self, *given):
         found = decode(self, *given)
-        MUTANTS[mutant](drawn[-1], found)
+        MUTANTS[mutant](drawn[-1], SimpleNamespace(strings=found[1]))
         return found
 
     monkeypatch.setattr(Rewriter, "_written", written)
