@@ -115,8 +115,8 @@ class AuditTable:
         columns: dict[str, Any] = {}
         for name in (column.name for column in fields(self)[1:]):
             column = getattr(self, name)
-            listed = isinstance(column, list | tuple)
-            columns[name] = [*compress(column, rows)] if listed else column and column[rows]
+            array = isinstance(column, np.ndarray)
+            columns[name] = column[rows] if array else column and [*compress(column, rows)]
         return AuditTable(sizes=sizes, **columns)
 
     @cached_property
