@@ -10,6 +10,7 @@ from unittest import mock
 import numpy as np
 from support import records_of
 
+from dpsan.errors import number
 from dpsan.mechanisms.tables import PointSampler, Sampler
 from dpsan.mechanisms.tables.dense import DenseTable, weights_of
 from dpsan.mechanisms.tables.sparse import GridResponse, SparseTable, grid_response, respond
@@ -17,7 +18,6 @@ from dpsan.privacy import randomness
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.number_forms import FormedNumber, formed_number
-from dpsan.text.numerals import number
 
 
 class Changed(Sampler):

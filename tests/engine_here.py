@@ -10,7 +10,7 @@ def start(_stack):
     """Run the last task first, and each task twice, as after the death of a worker."""
 
     def run(job, tasks):
-        packed = job.packed()
+        packed = pickle.dumps(job)
         for task in reversed(tasks):
             rewrite(__version__, packed, task)
             yield task, pickle.loads(pickle.dumps(rewrite(__version__, packed, task)))

@@ -39,6 +39,7 @@ from dpsan.sanitize.result import ACTIONS, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.space import metric_space
 from dpsan.text import tokens
+from dpsan.text.tokens import gaps_to_write
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
@@ -253,6 +254,12 @@ def cut_long(patch: pytest.MonkeyPatch, stretch: int, ahead: int, long: int) -> 
     patch.setattr(tokens, "SEGMENT", stretch)
     patch.setattr(tokens, "AHEAD", ahead)
     patch.setattr(rewriting, "LONG", long)
+
+
+def write_gaps(pieces: list[str]) -> int:
+    """Let a split line have the gaps that will be written; how many characters they lose."""
+    pieces[::2], dropped = gaps_to_write(pieces[::2])
+    return dropped
 
 
 def write_vectors(path: Path, embeddings: Embeddings) -> Path:

@@ -16,7 +16,7 @@ from docx_files import document, paragraph
 from support import ROOT, marked, skip_without_extra
 
 from dpsan.cli.app import app
-from dpsan.formats.registry import FORMATS, format_class
+from dpsan.formats.kinds import FORMATS, format_class
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.registry import parameter_rows, sections
 from dpsan.privacy.guarantee import Status

@@ -31,7 +31,7 @@ from dpsan.outcomes.text_likelihood import Texts, ranks
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids, blocks, by_word
-from dpsan.text.tokens import write_gaps
+from dpsan.text.tokens import gaps_to_write
 
 _CELLS: Final = 12_000_000
 """Scores that are held at once: 100 MB."""
@@ -74,7 +74,7 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
         if number == len(layouts):
             pieces = [""] * (2 * len(gaps) - 1)
             pieces[::2] = gaps
-            write_gaps(pieces)
+            pieces[::2], _ = gaps_to_write(pieces[::2])
             ids.append(rows)
             layouts.append(layout_numbers.setdefault("\0".join(pieces[::2]), len(layout_numbers)))
         return number

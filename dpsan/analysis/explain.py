@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.analysis.pages import Cell, Section, Shown
-from dpsan.errors import UsageError, printable
+from dpsan.errors import UsageError, number, printable
 from dpsan.mechanisms.registry import finite
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
 from dpsan.outcomes.intervals import Estimate
@@ -22,7 +22,6 @@ from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.numerals import number
 from dpsan.version import __version__
 
 UNKNOWN: Final = "⊥"

@@ -14,10 +14,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.errors import printable
+from dpsan.errors import number, printable
 from dpsan.outcomes.intervals import Estimate, Share
 from dpsan.sanitize.accountant import RANDOM
-from dpsan.text.numerals import number
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ def _stdin(quiet: bool) -> str:
     """Return standard input.  Raises UsageError: too long, or not UTF-8."""
     if sys.stdin.isatty() and not quiet:
         say("reading a text from the terminal (Ctrl-D ends)")
-    from dpsan.text.out_of_vocabulary import LONGEST
+    from dpsan.text.tokens import LONGEST
 
     data = sys.stdin.buffer.read(LONGEST + 1)
     refuse(len(data) > LONGEST, f"standard input: longer than {LONGEST} bytes")

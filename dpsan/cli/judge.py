@@ -209,7 +209,7 @@ class Estimate(Page, Container, Sanitizing, Audited):
 
     def _lists(self) -> dict[str, list[str]]:
         """Return the words of each list.  Raises UsageError, InputError."""
-        from dpsan.text.out_of_vocabulary import read_word_list
+        from dpsan.text.tokens import read_word_list
 
         given: list[str] = []
         for text in self.lists or ():

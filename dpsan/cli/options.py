@@ -16,7 +16,7 @@ from dpsan.cli.command import Command, flag, option, setting
 from dpsan.cli.output import INPUT, OUTPUT, RUNNING, Progress
 from dpsan.errors import UsageError, refuse
 from dpsan.files.same_files import FileUses, Use
-from dpsan.formats.registry import FORMATS
+from dpsan.formats.kinds import FORMATS
 from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ class Reading(Command):
 
     def choices(self, path: Path) -> str:
         """Return the hint that lists what ``--field`` can choose of a file."""
-        from dpsan.formats.registry import file_choices
+        from dpsan.formats.kinds import file_choices
 
         return file_choices(path, self.format_, Reading.read_options(self))
 
@@ -288,7 +288,7 @@ class Container(Reading):
     def containers(self, paths: Sequence[Path]) -> list[type[Format]]:
         """Return the formats of files, by name.  Raises UsageError: an option is not for them."""
         from dpsan.formats import text
-        from dpsan.formats.registry import format_class, format_name, formats_with, refuse_suffix
+        from dpsan.formats.kinds import format_class, format_name, formats_with, refuse_suffix
 
         names = {format_name(self.format_, str(path)) for path in paths}
         kinds = [format_class(name, "") for name in sorted(names)]

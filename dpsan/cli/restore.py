@@ -11,15 +11,13 @@ from typing import ClassVar, Final
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import STDIN, Container, Quiet, several
 from dpsan.cli.output import INPUT, OUTPUT, RARE, say
-from dpsan.errors import InputError, UsageError, refuse
+from dpsan.errors import InputError, UsageError, counted, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.same_files import Use
 from dpsan.files.source import FileSource, opened_input
-from dpsan.formats.registry import format_for, formats_with
-from dpsan.restore.map_file import read_map, rows_by_unit
-from dpsan.restore.restoring import Restoring
-from dpsan.text.numerals import counted
+from dpsan.formats.kinds import format_for, formats_with
+from dpsan.restore.restoring import Restoring, read_map, rows_by_unit
 
 _STAYED: Final = {
     "undecided": ("token", "unchanged: the {} has several originals"),

@@ -15,8 +15,7 @@ from dpsan.cli.output import say
 from dpsan.cli.rewrite_options import Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
-from dpsan.errors import refuse
-from dpsan.text.numerals import counted, number
+from dpsan.errors import counted, number, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,7 +157,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 run.audit = enter(AuditWriter(request.audit, run.sanitizer, run.plan))
             if request.map_:
-                from dpsan.restore.map_file import MapWriter
+                from dpsan.restore.restoring import MapWriter
 
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
             if request.review:

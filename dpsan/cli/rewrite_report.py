@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.output import say
-from dpsan.errors import printable
+from dpsan.errors import counted, number, printable
+from dpsan.formats.kinds import described_in
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.formats.registry import described_in
-from dpsan.text.numerals import counted, number
 
 if TYPE_CHECKING:
     from dpsan.cli.rewrite_request import Request

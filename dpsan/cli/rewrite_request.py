@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpsan.cli.options import STDIN, positive
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError, refuse
-from dpsan.formats.registry import MANUAL, described_in, is_code, suggested_format
+from dpsan.formats.kinds import MANUAL, described_in, is_code, suggested_format
 
 if TYPE_CHECKING:
     from dpsan.files.same_files import FileUses

@@ -30,7 +30,7 @@ class Headers(Reading, Json):
         self.check_files()
 
         from dpsan.formats.csv import other_delimiter
-        from dpsan.formats.registry import format_class, headers
+        from dpsan.formats.kinds import format_class, headers
 
         names = headers(self.file, self.format_, self.read_options())
         if self.as_json:
@@ -129,7 +129,7 @@ class Train(JsonAndFile, Quiet):
         from dpsan.embeddings.training import Recipe, packed, report_on, train
         from dpsan.files.atomic_files import check_writable, write_whole
         from dpsan.files.compression import open_decompressed
-        from dpsan.formats.registry import refuse_document
+        from dpsan.formats.kinds import refuse_document
 
         sizes = self.words, self.least, self.dimensions, self.epochs
         recipe = Recipe(self.texts, *sizes, self.seed, self.jobs)

@@ -14,8 +14,7 @@ from typing import Final
 
 from dpsan.embeddings.loading import directory
 from dpsan.errors import InputError, UsageError, check_name, name_or_count, refuse
-from dpsan.text.out_of_vocabulary import SEVERAL, read_word_list
-from dpsan.text.tokens import folded, lookup_keys
+from dpsan.text.tokens import SEVERAL, folded, lookup_keys, read_word_list
 
 
 def row_of(rows: Mapping[str, int], word: str) -> int | None:

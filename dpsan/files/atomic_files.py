@@ -242,19 +242,16 @@ def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
     """
     if os.path.lexists(path):
         return False
-    made = True
     try:
         with AtomicFile(path, private=True) as sink:
             fill(sink)
-            sink.seal()
-            sink.sync()
-            sink.publish()
+            sink.commit()
+        return True
     except OutputError:
         if not os.path.lexists(path):
             raise
-        made = False  # another process was faster
-    source.sync_directory(path.parent)
-    return made
+    source.sync_directory(path.parent)  # another process was faster
+    return False
 
 
 class PrivateFile:

@@ -10,13 +10,12 @@ import codecs
 import gzip
 import io
 import os
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from dpsan.errors import EmbeddingError, ExtraMissingError, InputError, file_reason
 from dpsan.files.atomic_files import Packer
@@ -152,10 +151,10 @@ def open_decompressed(path: Path, *, steady: bool = False) -> Iterator[Source]:
 # --- files that are read whole ---------------------------------------------------------------
 
 
-class Bounded(io.RawIOBase):
+class _Bounded(io.RawIOBase):
     """Decompressed bytes of ``source``, refused when they outgrow ``packed`` compressed bytes."""
 
-    def __init__(self, source: IO[bytes] | gzip.GzipFile, path: Path, packed: int) -> None:
+    def __init__(self, source: gzip.GzipFile, path: Path, packed: int) -> None:
         self._source, self._path = source, path
         self._bound = max(_FREE, _RATIO * packed)
         self._seen = 0
@@ -170,7 +169,7 @@ class Bounded(io.RawIOBase):
             data = self._source.read(len(view))
         except EOFError:
             raise EmbeddingError(self._path, "the compressed data end too early") from None
-        except (OSError, zlib.error, ValueError, zipfile.BadZipFile):
+        except (OSError, zlib.error):
             raise EmbeddingError(self._path, "the compressed data are damaged") from None
         self._seen += len(data)
         if self._seen > self._bound:
@@ -183,7 +182,7 @@ class Bounded(io.RawIOBase):
 def unpack(stream: io.BufferedReader, path: Path, packed: int) -> io.BufferedReader:
     """Return the decompressed bytes of a gzip stream of ``packed`` bytes."""
     # gzip.GzipFile reads on through concatenated members and checks each CRC.
-    return io.BufferedReader(Bounded(gzip.GzipFile(fileobj=stream), path, packed), _BUFFER)
+    return io.BufferedReader(_Bounded(gzip.GzipFile(fileobj=stream), path, packed), _BUFFER)
 
 
 # --- public text, piece by piece: neither text nor line is held in memory ---------------------

@@ -81,13 +81,13 @@ class PrivateDatabase:
 
     def __init__(self, path: Path, *, new_key: Callable[[], bytes]) -> None:
         self._path, self._new_key = path, new_key
-        self._opened: tuple[Path, os.stat_result] | None = None
         # The file that is checked is the file that is opened, whatever links lead there.
         path = Path(os.path.realpath(path.parent)) / path.name
         with self._one_line_errors():
             files.check_directory(path.parent)
             if not os.path.lexists(path):
-                self._make(path)
+                check_sides(path)
+                made_once(path, self._fill)
             self._check_file(path)
             self._connection = _connect(path)
         try:
@@ -110,28 +110,19 @@ class PrivateDatabase:
 
     # --- opening -----------------------------------------------------------------------------
 
-    def _make(self, path: Path) -> None:
-        """Make a new database, complete or not at all, unless another run is faster."""
-
-        def fill(new: AtomicFile) -> None:
-            with closing(_connect(new.temporary)) as connection:
-                connection.execute("PRAGMA journal_mode=OFF")
-                self._create(connection)
-
-        check_sides(path)
-        made_once(path, fill)
-
-    def _create(self, connection: sqlite3.Connection) -> None:
+    def _fill(self, new: AtomicFile) -> None:
+        """Make the tables of a new database."""
         key = self._new_key()
-        connection.isolation_level = None
         totals = json.dumps({self._table: 0}).encode()
         table = f"CREATE TABLE {self._table} ({self._columns}) WITHOUT ROWID"
-        for line in ("BEGIN IMMEDIATE", _OWN, table):
-            connection.execute(line)
-        connection.execute("INSERT INTO own VALUES (?, ?, ?)", (key, totals, _tag(key, (totals,))))
-        connection.execute(f"PRAGMA application_id={self._number}")
-        connection.execute(f"PRAGMA user_version={self._version}")
-        connection.execute("COMMIT")
+        ids = f"application_id={self._number}", f"user_version={self._version}"
+        with closing(_connect(new.temporary)) as connection:
+            for line in ("PRAGMA journal_mode=OFF", "BEGIN IMMEDIATE", _OWN, table):
+                connection.execute(line)
+            row = key, totals, _tag(key, (totals,))
+            connection.execute("INSERT INTO own VALUES (?, ?, ?)", row)
+            for line in (*map("PRAGMA {}".format, ids), "COMMIT"):
+                connection.execute(line)
 
     def _check_file(self, path: Path) -> None:
         """Refuse a file that others may have written, can read or know by another name.
@@ -158,10 +149,7 @@ class PrivateDatabase:
         """Check what is connected.  Raises OutputError."""
         for line in _SETTINGS:
             self._ask(line)
-        [(number,)] = self._ask("PRAGMA application_id")
         [(version,)] = self._ask("PRAGMA user_version")
-        if number != self._number:
-            raise self._other_kind()
         if version != self._version:
             what = f"a {self._kind} of another version than {self._version}, which this dpsan reads"
             raise OutputError(f"{self._path}: {what}", "use the dpsan that wrote it")
@@ -260,8 +248,6 @@ class PrivateDatabase:
         Raises:
             OutputError: the next run would not find what this one writes.
         """
-        if self._opened is None:
-            return
         path, opened = self._opened
         with suppress(OSError):
             if os.path.samestat(os.lstat(path), opened):

@@ -77,8 +77,9 @@ _NO_PATHS: Final = (
 """Names that are none of files here, and what to type instead."""
 
 
-def open_input(path: Path, *, hints: bool = True) -> int:
-    """Return a descriptor of an input: a file, a pipe or a device.
+@contextmanager
+def opened_input(path: Path, *, hints: bool = True) -> Iterator[FileSource]:
+    """Open an input to read: a file, a pipe or a device.
 
     Args:
         hints: say what ``rewrite`` reads instead of a directory, or of a text taken for a name.
@@ -88,23 +89,17 @@ def open_input(path: Path, *, hints: bool = True) -> int:
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            return descriptor
-        os.close(descriptor)
-        problem, hint = "is a directory", "-r -O DIR reads all files below it"
     except OSError as error:
-        problem, hint = file_reason(error), ""
+        hint = ""
         no_name = " " in path.name or (path.name == str(path) and not path.suffix)
-        if isinstance(error, FileNotFoundError):
+        if hints and isinstance(error, FileNotFoundError):
             kinds = (hint for form, hint in _NO_PATHS if re.match(form, str(path)))
             hint = next(kinds, PIPE * no_name)
-    raise InputError(path, problem, hint if hints else "")
-
-
-@contextmanager
-def opened_input(path: Path, *, hints: bool = True) -> Iterator[FileSource]:
-    """Open an input to read, see :func:`open_input`."""
-    with closing_descriptor(open_input(path, hints=hints)) as descriptor:
+        raise InputError(path, file_reason(error), hint) from None
+    with closing_descriptor(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            hint = "-r -O DIR reads all files below it" * hints
+            raise InputError(path, "is a directory", hint)
         yield FileSource(str(path), descriptor)
 
 
@@ -152,11 +147,7 @@ class FileSource:
 
     def descriptor(self) -> int | None:
         """See :class:`Source`."""
-        try:
-            regular = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
-        except OSError as error:
-            raise InputError(self.name, f"cannot read: {os_reason(error)}") from None
-        return self._descriptor if regular else None
+        return None if self._opened is None else self._descriptor
 
     def read(self) -> bytes:
         """See :class:`Source`."""
@@ -219,21 +210,14 @@ def create_locked(path: Path) -> int:
     """
     while True:
         descriptor = os.open(path, NEW_FILE, 0o600)
-        if _locked(descriptor, path):
-            return descriptor
-
-
-def _locked(descriptor: int, path: Path) -> bool:
-    """Lock a new file; return False, and close it, if a sweep took it for a dead one before."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError:
-        return True  # no locks here, so nobody sweeps here
-    with suppress(FileNotFoundError):
-        if os.path.samestat(os.lstat(path), os.fstat(descriptor)):
-            return True
-    os.close(descriptor)
-    return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError:
+            return descriptor  # no locks here, so nobody sweeps here
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.lstat(path), os.fstat(descriptor)):
+                return descriptor
+        os.close(descriptor)  # a sweep took it for a dead one before it was locked
 
 
 def sweep(*targets: Path, again: bool = False) -> None:
@@ -362,11 +346,10 @@ def appeared(target: Path) -> OutputError:
 
 def sync_directory(path: Path) -> None:
     """Make the names in a directory durable.  Raises OSError."""
-    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    except OSError as error:
-        if error.errno not in _UNSYNCABLE:
-            raise
-    finally:
-        os.close(directory)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    with closing_descriptor(os.open(path, flags)) as directory:
+        try:
+            os.fsync(directory)
+        except OSError as error:
+            if error.errno not in _UNSYNCABLE:
+                raise

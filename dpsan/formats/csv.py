@@ -26,9 +26,9 @@ from typing import ClassVar, Final, NamedTuple
 from dpsan.errors import InputError, UsageError
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
+from dpsan.formats.kinds import named_otherwise, usual
 from dpsan.formats.passing import Fields, named, shown_names
 from dpsan.formats.paths import did_you_mean
-from dpsan.formats.registry import named_otherwise, usual
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.text.shape import compiled
 

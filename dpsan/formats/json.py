@@ -25,16 +25,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar, Final
 
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
 from dpsan.formats import json_scan
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
+from dpsan.formats.kinds import known_paths, named_otherwise
 from dpsan.formats.passing import PERSONS, Fields, Position, Positions, person_keys, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
-from dpsan.formats.registry import known_paths, named_otherwise
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
 _HELD: Final = 1024
@@ -128,7 +127,10 @@ class JsonReader:
         for number in strings.seen:
             if not self._fields[number].wild:
                 positions.fields.chosen[self._fields[number].name] = None
-        render = partial(_written, strings, ending, options.keep_equal)
+
+        def render(texts: list[str]) -> bytes:
+            return strings.written(iter(texts), keep_equal=options.keep_equal) + ending
+
         bare = not strings.seen
         record = Record(line, strings.texts, render, invalid, size=len(raw), bare=bare)
         record.unit = unit
@@ -195,13 +197,6 @@ class JsonReader:
         every = fields.chosen | fields.others
         there = [*every] if fields.chosen else known_paths(every)
         return f"fields: {shown_names(there)}" if there != ["*"] else ""
-
-
-def _written(
-    strings: json_scan.Strings, ending: bytes, keep_equal: bool, texts: list[str]
-) -> bytes:
-    """Return a line of JSON with other strings in the chosen positions."""
-    return strings.written(iter(texts), keep_equal=keep_equal) + ending
 
 
 class JsonlFormat(Format):

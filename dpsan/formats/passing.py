@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from dpsan.errors import counted, number
 from dpsan.formats.paths import Field, Place, below
-from dpsan.text.numerals import counted, number
 
 PASSED: Final = "passed unchanged, and may hold text"
 LEFT_OUT: Final = "left out"
@@ -82,10 +82,6 @@ class Passing:
             at = kind.kind, kind.left_out
             self.fields.setdefault(at, Fields(kind.kind, left_out=kind.left_out)).merge(kind)
         self.noted.update(noted or {})
-
-    def merge(self, other: Passing) -> None:
-        """Add what passes in another input."""
-        self.add(other.fields.values(), other.noted)
 
     def lines(self, *, keys: bool = True) -> Iterator[str]:
         """Yield a line for each kind of field, ``keys`` among them, and one for all other text."""
@@ -271,16 +267,15 @@ class Positions:
         """
         person = self.is_person(name)
         place = position.place and position.place.child(name)
-        if place in position.merged:
-            self.persons += person
-            return position.merged[place]
-        if position.depth >= _DEEPEST:
-            self.persons += person
-            return _deepest(position, place)
         alike = [sibling for sibling in position.names.values() if sibling.place is place]
-        if len(alike) >= _MOST_NAMES or self._many >= _MOST_POSITIONS:
+        shared = position.merged.get(place)
+        if shared is None and position.depth >= _DEEPEST:
+            shared = _deepest(position, place)
+        elif shared is None and (len(alike) >= _MOST_NAMES or self._many >= _MOST_POSITIONS):
+            shared = self._merge(position, place, alike)
+        if shared is not None:
             self.persons += person
-            return self._merge(position, place, alike)
+            return shared
         self._many += 1
         path = _any(position.path) if person else below(position.path, name)
         member = Position(path, place, position.depth + 1)

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from io import BytesIO
 from itertools import count, repeat
-from typing import ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
+
+import orjson
 
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.registry import binary, refuse_document, refuse_records, refuse_suffix
+from dpsan.formats.kinds import binary, refuse_document, refuse_records, refuse_suffix
 
 UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _UTF32: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
@@ -124,6 +126,30 @@ def too_long(source: Source, line: int, limit: int) -> InputError:
     return InputError(source.name, what, "split it", line=line)
 
 
+def json_header(name: str, raw: bytes, kind: str, schema: int, what: str) -> dict[str, Any]:
+    """Return the header of a file of JSON lines that dpsan writes.
+
+    Args:
+        name, raw: of the file, and its first line.
+        kind, schema: of the header.
+        what: an audit, a map.
+
+    Raises:
+        InputError: it is another file, or was written by another version.
+    """
+    try:
+        row = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        row = None
+    if type(row) is not dict or row.get("type") != kind:
+        hint = f"see rewrite --{what.split()[1]}"
+        raise InputError(name, f"not {what} of dpsan", hint, line=1)
+    if row.get("schema") != schema:
+        other = f"{what} of another schema than {schema}, which this version reads"
+        raise InputError(name, other, "use the dpsan that wrote it", line=1)
+    return row
+
+
 def decode(source: Source, line: int, raw: bytes, options: ReadOptions) -> tuple[str, int]:
     """Return the text of a record's bytes and how many invalid sequences were replaced.
 
@@ -206,8 +232,12 @@ class TextFormat(Format):
             while records:  # a long line is not kept here while it is rewritten
                 raw = records.pop()
                 if line == 1:
-                    mark = _begin(source, raw, options, utf8=utf8)
+                    if not options.force_text:
+                        check(source, 1, raw)
+                    mark = byte_order_mark(source, raw) if utf8 else b""
                     raw = raw[len(mark) :]
+                    if not options.force_text:
+                        refuse_records(source, raw)
                     if mark:
                         yield Record(1, [], Unchanged(mark), part="mark")
                     if mark and not raw and not end:
@@ -226,16 +256,6 @@ class TextFormat(Format):
                 del raw
                 yield Record(line, [text], render, invalid, owes=b"" if end else b"\n")
                 line += 1
-
-
-def _begin(source: Source, raw: bytes, options: ReadOptions, *, utf8: bool) -> bytes:
-    """Return the byte order mark of a first line.  Raises InputError: it is no text."""
-    if not options.force_text:
-        check(source, 1, raw)
-    mark = byte_order_mark(source, raw) if utf8 else b""
-    if not options.force_text:
-        refuse_records(source, raw[len(mark) :])
-    return mark
 
 
 def _texts(records: list[bytes], options: ReadOptions) -> list[str] | None:

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import Progress, no_progress
-from dpsan.errors import refuse
+from dpsan.errors import counted, number, refuse
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks, by_word, side_by_side
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.numerals import counted, number
 
 # Public statistics of a vocabulary: prior of the inputs, cosines.
 

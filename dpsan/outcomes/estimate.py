@@ -23,13 +23,12 @@ from scipy.linalg import blas
 from scipy.special import kl_div
 
 from dpsan.embeddings.base import Progress, no_progress
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, number
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import prior
 from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.numerals import number
 
 MOST_OUTPUTS: Final = 6000
 """Outputs of a table whose M x M matrices fit into memory."""

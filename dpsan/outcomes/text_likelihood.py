@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.base import WATCH
+from dpsan.errors import counted
 from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
@@ -24,7 +25,6 @@ from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Floats32, Ids, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
-from dpsan.text.numerals import counted
 
 _BLOCK: Final = 256
 """Inputs whose distributions are held at once."""

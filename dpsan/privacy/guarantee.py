@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from dpsan.text.numerals import number
+from dpsan.errors import number
 
 UNREVIEWED: Final = "third party, not reviewed"
 """Words for a mechanism that is not one of dpsan's, whatever it claims."""

@@ -50,10 +50,6 @@ class Job:
     """Working directory of the driver, to which paths are relative."""
     umask: int = 0o077
 
-    def packed(self) -> bytes:
-        """Return the job for :func:`rewrite`: a worker with another dpsan could not unpickle it."""
-        return pickle.dumps(self)
-
 
 def rewrite(version: str, job: bytes, task: Task) -> Outcome | DpsanError:
     """Rewrite an input.
@@ -62,7 +58,7 @@ def rewrite(version: str, job: bytes, task: Task) -> Outcome | DpsanError:
 
     Args:
         version: version of the driver's dpsan.
-        job: from :meth:`Job.packed`.
+        job: pickled, as a worker with another dpsan could not unpickle it.
         task: the input.
 
     Returns:
@@ -134,18 +130,15 @@ class ClusterRun(Run):
             arriving = self.start(stack)(job, rest) if rest else iter(())
             for task in waiting:
                 while task not in answers:
-                    done, answer = next(arriving)
-                    answers[done] = answer
-                yield self._arrived(task, answers.pop(task))
+                    answers.update([next(arriving)])
+                answer = answers.pop(task)
+                if isinstance(answer, DpsanError):
+                    totals = self.sanitizer.accountant()
+                    answer = Outcome(task, totals, str(task.path), error=answer)
+                if self.progress:
+                    self.progress(task.path.stat().st_size if task.path.exists() else 0)
+                yield answer
             group.flush()
-
-    def _arrived(self, task: Task, answer: Answer) -> Outcome:
-        """Return the outcome of a task."""
-        if isinstance(answer, DpsanError):
-            answer = Outcome(task, self.sanitizer.accountant(), str(task.path), error=answer)
-        if self.progress:
-            self.progress(task.path.stat().st_size if task.path.exists() else 0)
-        return answer
 
 
 # --- Ray, which is imported by these functions alone ---
@@ -227,7 +220,7 @@ def _run(workers: int, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, 
     import ray
 
     remote = ray.remote(rewrite).options(num_cpus=1, max_retries=_TRIES)
-    packed = ray.put(job.packed())
+    packed = ray.put(pickle.dumps(job))
     running: dict[ray.ObjectRef, Task] = {}
     waiting = iter(tasks)
     while True:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from dpsan.errors import InputError, OutputError, reason
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.files.compression import packer_for
-from dpsan.files.source import FileSource, closing_descriptor, open_input, sync_directory
+from dpsan.files.source import FileSource, opened_input, sync_directory
 from dpsan.run.plan import Outcome, Task
 from dpsan.run.stream import Work, rewrite_stream
 
@@ -57,10 +57,9 @@ def rewrite_file(task: Task, work: Work) -> Outcome:
     try:
         if task.target is None:
             _refuse_unusual(task.path)
-        with closing_descriptor(open_input(task.path)) as descriptor:
-            sink = _output(task, work, descriptor, outcome)
+        with opened_input(task.path) as source:
+            sink = _output(task, work, source, outcome)
             try:
-                source = FileSource(str(task.path), descriptor)
                 rewrite_stream(source, sink, work, outcome)
                 sink.seal()
                 outcome.sha256 = source.sha256, sink.sha256  # compressed
@@ -86,12 +85,13 @@ def _refuse_unusual(path: Path) -> None:
             raise OutputError(f"{path}: not a regular file", "-o writes another file")
 
 
-def _output(task: Task, work: Work, descriptor: int, outcome: Outcome) -> AtomicFile:
+def _output(task: Task, work: Work, source: FileSource, outcome: Outcome) -> AtomicFile:
     """Return the new file of an open input.  Raises OutputError."""
     path, target = task.path, task.target
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         return AtomicFile(target, force=work.plan.force, packer=packer_for(target.name))
+    descriptor = source.descriptor() or 0  # a regular file
     outcome.replaced = os.fstat(descriptor)
     if outcome.replaced.st_nlink > 1:  # its other names would keep the original
         raise OutputError(f"{path}: has other names (hard links)", "-o writes another file")

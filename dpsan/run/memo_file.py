@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from dpsan.errors import OutputError, reason
 from dpsan.files.private_database import PrivateDatabase
 from dpsan.files.private_files import make_private
-from dpsan.restore.map_file import Row
+from dpsan.restore.restoring import Row
 
 NAME: Final = "memo.sqlite"
 """The file, in its directory."""
@@ -100,7 +100,8 @@ class MemoFile(PrivateDatabase):
         for row in self._ask("SELECT * FROM entries WHERE message = ?", (self._unit(unit),)):
             if not self._intact(row):
                 raise self._damage()
-            rows += [Row("", *pair) for pair in _opened(row[2]).get("originals", ())]
+            parts = json.loads(row[2]) if row[2][:1] == b"{" else {}  # of a unit with a key none
+            rows += [Row("", *pair) for pair in parts.get("originals", ())]
         return rows
 
     def forget(self, unit: str) -> bool:
@@ -117,11 +118,6 @@ class MemoFile(PrivateDatabase):
             self._ask("DELETE FROM entries WHERE message = ?", (digest,))
             self._count("entries", -rows)
         return bool(rows)
-
-
-def _opened(data: bytes) -> dict[str, Any]:
-    """Return the parts of a unit; of one with a key none."""
-    return dict(json.loads(data)) if data[:1] == b"{" else {}
 
 
 def _new_key() -> bytes:

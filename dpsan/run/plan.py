@@ -13,21 +13,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate, chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-
 from dpsan.errors import InputError, failure
 from dpsan.files.atomic_files import AtomicFile
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.passing import Passing
 from dpsan.sanitize.accountant import Accountant, Lacking, LedgerTotals, MemoTotals
-from dpsan.sanitize.result import AuditTable
+from dpsan.sanitize.result import AuditTable, recut
 from dpsan.text.spanned_tokens import CONTEXT
 
 
@@ -358,32 +356,11 @@ def lines_and_rows(
         for _ in record.texts
     ]
     lines = [line for record in batch for line in record.lines or [record.line] * len(record.texts)]
-    return lines, table if max(counts, default=1) == 1 else _by_line(table, outputs, counts)
-
-
-def _by_line(table: AuditTable, outputs: Sequence[str], counts: Sequence[int]) -> AuditTable:
-    """Return an audit of contexts as one of their lines.
-
-    Args:
-        table: of the contexts.
-        outputs: the text of each.
-        counts: how many lines each has.
-    """
-    lengths = np.fromiter(map(len, table.outputs), np.int64, len(table.outputs))
-    starts, gaps, read = table.output_starts(lengths), table.gaps.copy(), table.read.copy()
-    sizes: list[int] = []
-    at = 0
-    for text, size, count in zip(outputs, table.sizes.tolist(), counts, strict=True):
-        of_text, at = slice(at, at + size), at + size
-        if count == 1:
-            sizes.append(size)
-            continue
-        points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        breaks = np.append(-1, np.flatnonzero(points == ord("\n")))
-        line = np.searchsorted(breaks, starts[of_text]) - 1
-        sizes += np.bincount(line, minlength=count).tolist()
-        first = of_text.start + np.flatnonzero(np.diff(line, prepend=-1) != 0)
-        since = starts[first] - breaks[line[first - of_text.start]] - 1
-        read[first] += since - gaps[first]
-        gaps[first] = since
-    return replace(table, sizes=np.array(sizes, np.int64), gaps=gaps, read=read)
+    if max(counts, default=1) == 1:
+        return lines, table
+    begins, at = [], 0
+    for text, count in zip(outputs, counts, strict=True):
+        sizes = [len(line) + 1 for line in text.split("\n")] if count > 1 else [len(text)]
+        begins += [*accumulate(sizes, initial=at)][:-1]
+        at += len(text)
+    return lines, recut(table, [*map(len, outputs)], begins)

@@ -15,7 +15,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import ClassVar, Final
 
-from dpsan.errors import InputError, OutputError
+from dpsan.errors import InputError, OutputError, number
 from dpsan.files.private_database import PrivateDatabase
 from dpsan.formats.base import Record
 from dpsan.privacy.guarantee import Loss
@@ -25,7 +25,6 @@ from dpsan.run.units import Pending
 from dpsan.run.workers import Answer, Workers, sanitized
 from dpsan.sanitize.accountant import Accountant, LedgerTotals
 from dpsan.sanitize.result import Sanitized, Texts
-from dpsan.text.numerals import number
 
 _LARGER: Final = "a larger --budget; --dry-run without one tells the cost"
 

@@ -12,11 +12,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dpsan.errors import InputError, OutputError, UsageError, reason
+from dpsan.errors import InputError, OutputError, reason, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.source import FileSource, appeared, opened_input, stream_number
-from dpsan.formats.registry import format_for
+from dpsan.formats.kinds import format_class
 from dpsan.run.group import Group, is_small, rewrite_file
 from dpsan.run.plan import Outcome, Result, Task
 from dpsan.run.stream import Work, rewrite_stream
@@ -189,7 +189,7 @@ class Run(Work):
     def _settle(self, result: Result, outcome: Outcome) -> None:
         """Take in what became of an input."""
         if outcome.totals.records:
-            result.passing.merge(outcome.passing)
+            result.passing.add(outcome.passing.fields.values(), outcome.passing.noted)
         task, error = outcome.task, outcome.error
         mine = task.target if self.resume and isinstance(error, OutputError) else None
         if mine is not None and is_finished(task.path, mine):  # another run was faster
@@ -216,19 +216,14 @@ class Run(Work):
         else:
             sink.finish()
 
-    def _check_joinable(self) -> None:
-        """Raise UsageError if some input cannot be one of several in an output."""
-        for path in self.inputs if len(self.inputs) > 1 else ():
-            kind = format_for(self.plan.format, str(path))
-            if not kind.joinable:
-                hint = "-O DIR writes one output for each"
-                raise UsageError(f"{kind.name} files cannot be joined", hint)
-
     def _common(self, stack: ExitStack) -> Sink:
         """Return the output of all inputs together.  Raises OutputError, UsageError."""
         if self.samples is not None:
             return Sink(os.devnull, stack.enter_context(Path(os.devnull).open("wb")).fileno())
-        self._check_joinable()
+        for path in self.inputs if len(self.inputs) > 1 else ():
+            kind = format_class(self.plan.format, str(path))
+            what = f"{kind.name} files cannot be joined", "-O DIR writes one output for each"
+            refuse(not kind.joinable, *what)
         if self.output is None:
             return Sink("standard output", 1)
         packer = packer_for(self.output.name)

@@ -29,7 +29,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -357,10 +356,8 @@ def _key(cache: Path) -> bytes:
     """Return the key of a cache, made by whoever needs it first.  Raises CacheError."""
     path = cache / _KEY
     try:
-        with suppress(FileNotFoundError):
-            return _checked(path)
         make_private(cache)
-        made_once(path, lambda sink: sink.write(new_key()))  # or another process was faster
+        made_once(path, lambda sink: sink.write(new_key()))
         return _checked(path)
     except OutputError as error:
         raise CacheError(str(error)) from None

@@ -15,8 +15,8 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed
 from dpsan.files.source import FileSource
 from dpsan.formats.base import Record
+from dpsan.formats.kinds import format_for
 from dpsan.formats.passing import Fields
-from dpsan.formats.registry import format_for
 from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
 from dpsan.run.plan import (
@@ -38,7 +38,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
-    from dpsan.restore.map_file import MapWriter
+    from dpsan.restore.restoring import MapWriter
     from dpsan.run.audit.writer import AuditWriter
     from dpsan.run.records import History
     from dpsan.run.side_outputs import Review

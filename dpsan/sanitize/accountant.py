@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
+from dpsan.errors import counted, number, percent
 from dpsan.privacy.guarantee import Guarantee, Loss, compose_basic
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Forms, Sanitized
 from dpsan.sanitize.settings import Settings
-from dpsan.text.numerals import counted, number, percent
 
 _SUMS: Final = (
     *("charged", "forms", "records", "invalid", "invisible", "reused", "plain_names"),
@@ -203,23 +203,6 @@ scope (``word``, ``copies``, ``record``, ``file``, ``run``, ``vocabulary``, or a
 def loss(composed: Loss, charges: int = 0) -> Figure:
     """Return the figure of several draws together."""
     return Figure(composed.epsilon, composed.delta, charges)
-
-
-def ledger_line(ledger: LedgerTotals, name: str, most: int) -> str:
-    """Describe the totals of the ledger, over all runs that named it.
-
-    Args:
-        ledger: its totals.
-        name: of the loss.
-        most: how many of the largest sums are told.
-    """
-    limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
-    line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
-    line += f"{counted(ledger.records, 'record')} in all"
-    sums = [str(Figure(*pair)) for pair in ledger.largest[:most]]
-    if sums:
-        line += f"; largest sum{'s' if len(sums) > 1 else ''}{limit}: {name} {', '.join(sums)}"
-    return line
 
 
 _WEAK_LDP: Final = 16.0

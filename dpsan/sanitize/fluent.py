@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dpsan.embeddings.base import Embeddings
 from dpsan.outcomes.language import Gap, gap_kind
 from dpsan.outcomes.language.decoding import Tables, decode
-from dpsan.sanitize.result import Decoded
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded
 
@@ -54,8 +53,8 @@ class Fluent:
         self._several = np.zeros(n, dtype=np.bool_)
         self._several[[*self._parts]] = True
 
-    def of_texts(self, rows: Ids, strings: list[str], kinds: Ids) -> Decoded:
-        """Decode the drawn words of whole texts.
+    def of_texts(self, rows: Ids, strings: list[str], kinds: Ids) -> tuple[Ids, list[str]]:
+        """Decode the drawn words of whole texts; return their rows and all words.
 
         Args:
             rows: rows of the drawn words of all texts; elsewhere negative.  Shape (m,).
@@ -103,7 +102,7 @@ class Fluent:
 
     def _written(
         self, rows: Ids, strings: list[str], shown: Ids, counts: Ids, decoded: Ids
-    ) -> Decoded:
+    ) -> tuple[Ids, list[str]]:
         """Return texts with what was decoded; an output that is several words keeps its row.
 
         Args:
@@ -125,4 +124,4 @@ class Fluent:
                 if decoded[first + index] != shown[first + index]:
                     pieces[2 * index + 1] = str(self._spellings[decoded[first + index]])
             outputs[at] = "".join(pieces)
-        return Decoded(rows, outputs)
+        return rows, outputs

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import FORMED
-from dpsan.text.batch import Batch, Ids
+from dpsan.text.batch import Ids
 from dpsan.text.lookup import KEPT, MASKED, OUTSIDE
 from dpsan.text.spanned_tokens import Spans
 
@@ -45,7 +45,7 @@ class Action(StrEnum):
 ACTIONS: Final = tuple(Action)
 DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING})
 """Actions of words whose output is drawn now."""
-UNDRAWN: Final = tuple(each for each in Action if each not in DRAWN)
+UNDRAWN: Final = tuple(action for action in Action if action not in DRAWN)
 
 
 class Texts(NamedTuple):
@@ -112,7 +112,11 @@ class AuditTable:
         sizes = np.zeros(texts, dtype=np.int64)
         sizes[np.array(indices, dtype=np.int64)] = np.where(chosen, self.sizes, 0)
         rows = np.repeat(np.array(chosen, dtype=np.bool_), self.sizes)
-        columns = {name: _some(getattr(self, name), rows) for name in _COLUMNS}
+        columns: dict[str, Any] = {}
+        for name in (column.name for column in fields(self)[1:]):
+            column = getattr(self, name)
+            array = isinstance(column, np.ndarray)
+            columns[name] = column[rows] if array else column and [*compress(column, rows)]
         return AuditTable(sizes=sizes, **columns)
 
     @cached_property
@@ -131,15 +135,6 @@ class AuditTable:
         sizes = self.sizes[self.sizes > 0]
         first = np.cumsum(sizes) - sizes
         return np.asarray(starts - np.repeat(starts[first] - gaps[first], sizes))
-
-
-_COLUMNS: Final = tuple(each.name for each in fields(AuditTable) if each.name != "sizes")
-
-
-def _some(column: Any, rows: NDArray[np.bool_]) -> Any:
-    if isinstance(column, np.ndarray):
-        return column[rows]
-    return None if column is None else [*compress(column, rows)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +215,23 @@ def _columns(parts: Sequence[Any]) -> dict[str, Any]:
     return out
 
 
+def recut(table: AuditTable, lengths: Sequence[int], begins: Sequence[int]) -> AuditTable:
+    """Return the audit of words in texts that begin elsewhere.
+
+    Args:
+        lengths: characters of each output text, as the table has them.
+        begins: where each text begins instead, in all of them together.
+    """
+    words = np.fromiter(map(len, table.outputs), np.int64, len(table))
+    of_texts = np.array(lengths, np.int64)
+    starts = np.repeat(np.cumsum(of_texts) - of_texts, table.sizes) + table.output_starts(words)
+    text = np.searchsorted(begins, starts, "right") - 1
+    first = np.diff(text, prepend=-1) != 0
+    gaps = starts - np.where(first, np.array(begins, np.int64)[text], np.roll(starts + words, 1))
+    sizes = np.bincount(text, minlength=len(begins)).astype(np.int64)
+    return replace(table, sizes=sizes, gaps=gaps, read=table.read + gaps - table.gaps)
+
+
 def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
     """Put the parts of each text together.
 
@@ -233,21 +245,9 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
     bounds = [*zip([0, *ends], ends, strict=False)]
     table = done.records
     if table is not None:
-        gaps = table.gaps.copy()
-        lengths = np.fromiter(map(len, table.outputs), np.int64, len(table))
-        last = np.cumsum(table.sizes)
-        for first, end in bounds:
-            carried = 0  # the white space at a seam belongs to the word behind it
-            for at in range(first, end):
-                words = slice(int(last[at] - table.sizes[at]), int(last[at]))
-                rest = len(done.lines[at]) - int(table.gaps[words].sum() + lengths[words].sum())
-                if words.start < words.stop:
-                    gaps[words.start] += carried
-                    carried = rest
-                else:
-                    carried += rest
-        sizes = np.array([table.sizes[first:end].sum() for first, end in bounds], np.int64)
-        table = replace(table, sizes=sizes, gaps=gaps, read=gaps)
+        lengths = [*map(len, done.lines)]
+        begins = [0, *accumulate(lengths)]
+        table = recut(table, lengths, [begins[first] for first, _ in bounds])
     return replace(
         done,
         lines=["".join(done.lines[first:end]) for first, end in bounds],
@@ -266,29 +266,6 @@ _INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_AC
 _DRAWN, _UNKNOWN, _NUMBER, _STRING = map(
     ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING)
 )
-
-
-class Decoded(NamedTuple):
-    """Words of some texts after decoding."""
-
-    rows: Ids
-    """Row of each drawn word, shape (m,); elsewhere negative."""
-    strings: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnTexts:
-    """Texts whose words are drawn, and not yet written into their positions."""
-
-    batch: Batch
-    rows: Ids
-    """The row number of each drawn word, negative where nothing was drawn."""
-    outputs: list[str]
-    """The string that is written for each word."""
-    done: Sanitized
-    """The result, but for lines, counts and audit."""
-    first: NDArray[np.bool_] | None
-    """True for the first of equal words, where equal words share a draw."""
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
@@ -336,9 +313,7 @@ def merged(
     fresh, table = [index not in earlier for index in indices], done.records
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
     by_kind, unpublished = Counter(done.by_kind), earlier.keys() & {*indices}
-    lines = dict(zip(indices, done.lines, strict=True))
-    drawn = dict(zip(indices, done.drawn, strict=True))
-    charged = dict(zip(indices, done.charged, strict=True))
+    rows = dict(zip(indices, zip(done.lines, done.drawn, done.charged, strict=True), strict=True))
     remembered = {}
     for index, output in sorted(earlier.items()):
         counted = survey(texts[index])
@@ -347,7 +322,7 @@ def merged(
             by_kind.subtract(counted.by_kind)
             public -= counted.public
             invisible -= counted.invisible
-        lines[index], drawn[index], charged[index] = output, 0, 0
+        rows[index] = output, 0, 0
         now = {action: 0 if action in DRAWN else counted.counts[action] for action in Action}
         now[Action.REMEMBERED] = sum(counted.counts[action] for action in DRAWN)
         remembered[index] = now
@@ -355,9 +330,9 @@ def merged(
         invisible += counted.invisible
     return replace(
         done,
-        lines=[lines[index] for index in range(len(texts))],
-        drawn=[drawn[index] for index in range(len(texts))],
-        charged=[charged[index] for index in range(len(texts))],
+        lines=[rows[index][0] for index in range(len(texts))],
+        drawn=[rows[index][1] for index in range(len(texts))],
+        charged=[rows[index][2] for index in range(len(texts))],
         by_kind=by_kind,
         counts={action: counts[action] for action in Action},
         records=None if table is None else table.spread(indices, fresh, len(texts)),

@@ -34,9 +34,8 @@ from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Batch, Ids, Mask, Words
 from dpsan.text.letter_case import LetterCase, NaturalCase, agree
 from dpsan.text.lookup import MASKED, OUTSIDE, Lookup
-from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.spanned_tokens import clipped
-from dpsan.text.tokens import ARTICLES, LONG, TOKENIZERS, segments
+from dpsan.text.tokens import ARTICLES, LONG, MASK, TOKENIZERS, segments
 
 if TYPE_CHECKING:
     from dpsan.outcomes.language.decoding import Tables
@@ -240,8 +239,7 @@ class Rewriter:
         parts, at = [], 0
         for position in [*long, len(texts)]:
             part = batch.part(at, position)
-            drawn = self._drawn(self.lookup.batch(part.texts, part.spans), part)
-            parts.append(self._written(drawn, audit=audit))
+            parts.append(self._rewrite(self.lookup.batch(part.texts, part.spans), part))
             if position < len(texts):
                 parts.append(self._in_segments(batch.part(position, position + 1)))
             at = position + 1
@@ -254,17 +252,20 @@ class Rewriter:
         for pieces in segments(alone.texts[0], self.lookup.split):
             end = at + sum(map(len, pieces))
             marked = None if alone.spans is None else [clipped(alone.spans[0], at, end)]
-            segment = self._drawn(self.lookup.of_split([pieces], marked), alone, before=drawn)
-            done.append(self._written(segment, continued=at > 0))
-            drawn, at = drawn + segment.done.drawn[0], end
+            segment = self.lookup.of_split([pieces], marked)
+            done.append(self._rewrite(segment, alone, before=drawn, continued=at > 0))
+            drawn, at = drawn + done[-1].drawn[0], end
         return result.joined(result.together(done), [len(done)])
 
-    def _drawn(self, batch: Batch, texts: result.Texts, *, before: int = 0) -> result.DrawnTexts:
-        """Draw the words of texts.
+    def _rewrite(
+        self, batch: Batch, texts: result.Texts, *, before: int = 0, continued: bool = False
+    ) -> result.Sanitized:
+        """Draw the words of texts and put them into their positions.
 
         Args:
-            batch: the texts as they were looked up.
+            batch: the texts as they were looked up, or a segment of a long one.
             before: words of the first text that were drawn before.
+            continued: whether it is a segment that is not the first.
         """
         words, codes, sizes = batch.words, batch.codes, batch.sizes
         key, numbers = texts.key, texts.numbers
@@ -299,12 +300,37 @@ class Rewriter:
                 outputs[position] = number
             rows[at] = -1
         public, public_marks = self._public_of(codes, drawing if first is None else first, marks)
-        draws, by_kind = drawn.tolist(), self._codes.by_kind(codes[drawing])
-        done = result.Sanitized(
-            [], draws, draws, {}, None, public, batch.invisible, marks, public_marks
+        actions = result.actions_of(codes, self._built.space.n)
+        lines, outputs = self._written(batch, rows, outputs, continued=continued)
+        table = None
+        if texts.audit:
+            undecoded = None
+            if self._built.decoding is not None:
+                undecoded = [None if row < 0 else self.words[row] for row in rows.tolist()]
+            table = result.AuditTable(
+                sizes,
+                *batch.gap_lengths(),
+                actions,
+                [*words],
+                outputs,
+                codes,
+                rows,
+                first,
+                undecoded,
+            )
+        return result.Sanitized(
+            lines,
+            drawn.tolist(),
+            drawn.tolist(),
+            result.counts_of(actions),
+            table,
+            public,
+            batch.invisible,
+            marks,
+            public_marks,
+            by_kind=self._codes.by_kind(codes[drawing]),
+            forms=forms,
         )
-        done = replace(done, by_kind=by_kind, forms=forms)
-        return result.DrawnTexts(batch, rows, outputs, done, first)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -316,19 +342,16 @@ class Rewriter:
         return int(public.sum()), None if marks is None else marks[public]
 
     def _written(
-        self,
-        draws: result.DrawnTexts,
-        *,
-        audit: bool = False,
-        continued: bool = False,
-    ) -> result.Sanitized:
-        """Decode the drawn words if they are to read, and put them into their positions.
+        self, batch: Batch, rows: Ids, outputs: list[str], *, continued: bool
+    ) -> tuple[list[str], list[str]]:
+        """Decode the drawn words if they are to read; return texts, and what stands in them.
 
         Args:
-            draws: texts, or a segment of a long one.
-            continued: whether it is a segment that is not the first.
+            rows: the row number of each drawn word, negative where nothing was drawn.
+            outputs: the string that is written for each word.
+            continued: see :meth:`_rewrite`.
         """
-        batch, codes, rows, outputs = draws.batch, draws.batch.codes, draws.rows, draws.outputs
+        codes = batch.codes
         if self._built.decoding is not None:
             rows, outputs = self._fluent.of_texts(rows, outputs, gap_kinds(batch))
         articles = np.isin(rows, self._drawn_articles)
@@ -337,25 +360,7 @@ class Rewriter:
         agree(outputs, batch.gaps, hidden, np.flatnonzero(may_be).tolist())
         if self._natural is not None:
             self._natural.write(batch, outputs, rows, continued=continued)
-        actions = result.actions_of(codes, self._built.space.n)
-        table = None
-        if audit:
-            drawn = None
-            if self._built.decoding is not None:
-                drawn = [None if row < 0 else self.words[row] for row in draws.rows.tolist()]
-            table = result.AuditTable(
-                batch.sizes,
-                *batch.gap_lengths(),
-                actions,
-                [*batch.words],
-                outputs,
-                codes,
-                draws.rows,
-                draws.first,
-                drawn,
-            )
-        lines = [*batch.lines(outputs)]
-        return replace(draws.done, lines=lines, counts=result.counts_of(actions), records=table)
+        return batch.lines(outputs), outputs
 
     def survey(self, text: str) -> result.Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.errors import Hint, UsageError, check_name, refuse
-from dpsan.text.out_of_vocabulary import SEVERAL, SEVERAL_HINT, read_word_list
-from dpsan.text.tokens import is_token
+from dpsan.text.tokens import SEVERAL, SEVERAL_HINT, is_token, read_word_list
 
 if TYPE_CHECKING:
     from dpsan.embeddings.word_lists import PublicWords, WordClass

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dpsan.errors import counted, number, percent
 from dpsan.privacy.guarantee import Status
 from dpsan.sanitize import accountant
 from dpsan.sanitize.consistent import FORMS, Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.settings import Settings
-from dpsan.text.numerals import counted, number, percent
 
 FLUENT: Final = (
     "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
@@ -91,19 +91,15 @@ class Statement:
         if names := totals.plain_names + self.plain_drawn:
             share = totals.plain_names / names
             out["names in plain sight", "run"] = accountant.Figure(share, charges=round(names))
-        if sizes := self._group_sizes():
+        groups = enumerate(guarantee.groups)
+        sizes = [group.words for kind, group in groups if totals.by_kind[kind]]
+        sizes += [totals.forms.smallest] * bool(totals.forms.smallest)
+        if sizes:
             out["smallest group", "run"] = accountant.Figure(min(sizes))
         for metric, epsilon in ((guarantee.metric, guarantee.epsilon_metric), *guarantee.also):
             if metric is not None and epsilon is not None:
                 out["per unit", metric] = accountant.Figure(epsilon)
         return out
-
-    def _group_sizes(self) -> list[int]:
-        """Return the sizes of the groups that occurred, and of the smallest form of strings."""
-        totals, smallest = self.totals, self.totals.forms.smallest
-        groups = enumerate(totals.guarantee.groups)
-        sizes = [group.words for kind, group in groups if totals.by_kind[kind]]
-        return sizes + [smallest] * bool(smallest)
 
     def lines(self, *, verbose: bool = False) -> list[str]:
         """Return one line of at most 200 characters, and further lines for options and warnings.
@@ -123,8 +119,8 @@ class Statement:
                 accountant.EQUAL: True,
                 accountant.EARLIER: "dates" in classes,
                 accountant.LARGER: "numbers" in classes,
+                accountant.NATION: "nationalities" in classes,
             }
-            told[accountant.NATION] = "nationalities" in classes
             equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
             shown = [*accountant.of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
             again = ", as all copies show" if self.copies > 1 else ""
@@ -137,14 +133,10 @@ class Statement:
                 f"hiding in plain sight: about {many} with a capital in an output may be a "
                 f"name (Young, Mark), and such a word is original with probability {share}{again}"
             )
-        facts_of_mechanism = (
-            [] if totals.guarantee.only_groups else accountant.of_guarantee(totals.guarantee)
-        )
-        if (
-            totals.draws
-            and (facts := [*facts_of_mechanism, *self.settings.facts()])
-            and not verbose
-        ):
+        facts = self.settings.facts()
+        if not totals.guarantee.only_groups:
+            facts = accountant.of_guarantee(totals.guarantee) + facts
+        if totals.draws and facts and not verbose:
             out.append(f"not protected here: {', '.join(facts)}")
         if totals.draws and self.settings.fluent:
             out.append(FLUENT)
@@ -164,9 +156,7 @@ class Statement:
         if self.memo:
             out.append(self._memo(self.memo))
         if self.ledger:
-            out.append(
-                accountant.ledger_line(self.ledger, totals.guarantee.loss_name, 5 if verbose else 1)
-            )
+            out.append(self._ledger(self.ledger, 5 if verbose else 1))
         if totals.counts[Action.NUMBER] and not totals.guarantee.only_groups:
             out.append(f"numbers drawn by form: {FORMS} is not protected")
         if totals.written:
@@ -174,6 +164,15 @@ class Statement:
         if totals.invisible:
             out.append(f"{counted(totals.invisible, 'invisible character')} between words dropped")
         return out + list(self._details()) if verbose and totals.draws else out
+
+    def _ledger(self, ledger: accountant.LedgerTotals, most: int) -> str:
+        """Describe the totals of the ledger, over all runs that named it; ``most`` of the sums."""
+        limit = "" if ledger.limit is None else f" of at most {number(ledger.limit)} each"
+        line = f"ledger: {counted(ledger.charged, 'record')} paid for now, "
+        line += f"{counted(ledger.records, 'record')} in all"
+        sums = [str(accountant.Figure(*pair)) for pair in ledger.largest[:most]]
+        plural, name = "s" * (len(sums) > 1), self.totals.guarantee.loss_name
+        return line + (f"; largest sum{plural}{limit}: {name} {', '.join(sums)}" if sums else "")
 
     def _memo(self, memo: accountant.MemoTotals) -> str:
         """Describe the totals of the memo, over its life."""

@@ -71,8 +71,7 @@ class _Cut(NamedTuple):
 def joined(texts: Sequence[Chunk]) -> Batch:
     """Texts of any kind, each one chunk."""
     if not texts:
-        none = np.zeros(0, dtype=np.int64)
-        first = np.zeros(1, dtype=np.int64)
+        none, first = np.arange(0), np.arange(1)
         return Batch([""], none, first, MARK, Words(0, lambda _: []), none, 0, [])
     marks = sum(piece.count(MARK) for text in texts for piece in (*text.gaps, *text.words))
     mark = MARK * (marks + 1)  # more than there are together
@@ -352,7 +351,7 @@ def _chunk(codes: Mapping[str, int], pieces: list[str]) -> Chunk:
     read, words = pieces[::2], pieces[1::2]
     if len(words) == 1 and _PLAIN.issuperset(pieces[2]) and not pieces[0]:
         return Chunk(read, words, [codes[words[0]]])
-    gaps, _, invisible = gaps_to_write(read)
+    gaps, invisible = gaps_to_write(read)
     return Chunk(gaps, words, [codes[word] for word in words], invisible, _more(read, gaps))
 
 

@@ -20,8 +20,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Final
 
+from dpsan.errors import InputError, check_name, file_reason
 from dpsan.text.shape import (
     CHUNK,
     CLITICS,
@@ -47,6 +49,13 @@ _VISIBLE: Final = {*"PSZ"}
 """Categories of characters that stay in a gap whatever stands beside it."""
 RULES: Final = 4
 """Version of the rules below and of those of numbers: outputs that a memo holds depend on them."""
+MASK: Final = "<unk>"
+"""Written for out-of-vocabulary words with ``--unknown mask``."""
+SEVERAL: Final = "not one token, so that it could never be found"
+SEVERAL_HINT: Final = "list its parts; spaces, hyphens, punctuation and 's end a token"
+LONGEST: Final = 64 << 20
+"""Bytes of a list of words: some millions."""
+_FILE_OF_WORDS: Final = "a FILE of words, one a line"
 
 _TRAILING: Final = ',.;:!?)"'
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
@@ -133,6 +142,44 @@ def is_token(word: str, tokenizer: str) -> bool:
     return split(word) == ["", word, ""] or split(f"x{word}")[2:] == ["", word, ""]
 
 
+def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:
+    """Read a list of words: one a line, without blank lines and lines that start with #.
+
+    Args:
+        tokenizer: every word must be one token of this tokenizer; default: any string.
+
+    Raises:
+        InputError: missing, not UTF-8, or a word of several tokens.
+    """
+    if tokenizer is not None:
+        check_name("tokenizer", tokenizer, TOKENIZERS)
+    words = []
+    for number, line in enumerate(read_utf8(path).split("\n"), 1):
+        if (word := line.strip()) and not word.startswith("#"):
+            if tokenizer is not None and not is_token(word, tokenizer):
+                raise InputError(path, SEVERAL, SEVERAL_HINT, line=number)
+            words.append(word)
+    return words
+
+
+def read_utf8(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        InputError: missing, too long, or not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(LONGEST + 1)
+        if len(data) > LONGEST:
+            raise InputError(path, f"longer than {LONGEST} bytes", "is it a list of words?")
+        return data.decode().replace("\r\n", "\n").replace("\r", "\n")
+    except OSError as error:
+        raise InputError(path, file_reason(error), _FILE_OF_WORDS) from None
+    except UnicodeDecodeError:
+        raise InputError(path, "not UTF-8", _FILE_OF_WORDS) from None
+
+
 def lookup_keys(word: str) -> Iterator[str]:
     """Yield the spellings under which a word is looked up, best first: exact, NFC, lower-cased.
 
@@ -161,7 +208,7 @@ def folded(word: str) -> str:
     return last
 
 
-def gaps_to_write(gaps: list[str]) -> tuple[list[str], str, int]:
+def gaps_to_write(gaps: list[str]) -> tuple[list[str], int]:
     """Return what is written between the words of a line.
 
     Nothing invisible is written; two words without a gap get a space, as nobody could tell their
@@ -171,8 +218,8 @@ def gaps_to_write(gaps: list[str]) -> tuple[list[str], str, int]:
         gaps: of the split line, the first before its first word.
 
     Returns:
-        The gaps to write (the same list if they are the same), the visible characters of all gaps,
-        and the number of invisible ones left out.
+        The gaps to write (the same list if they are the same), and the number of invisible
+        characters left out.
     """
     dropped = 0
     passed = "".join(gaps)
@@ -185,17 +232,7 @@ def gaps_to_write(gaps: list[str]) -> tuple[list[str], str, int]:
         gaps = [gap.replace("S", "s") for gap in gaps]
     if "" in gaps[1:-1]:
         gaps = [gaps[0], *(gap or " " for gap in gaps[1:-1]), gaps[-1]]
-    return gaps, passed, dropped
-
-
-def write_gaps(pieces: list[str]) -> tuple[str, int]:
-    """Turn the gaps of a split line into what is written between its words, in position.
-
-    Returns:
-        The visible characters of all gaps, and the number of invisible ones left out.
-    """
-    pieces[::2], passed, dropped = gaps_to_write(pieces[::2])
-    return passed, dropped
+    return gaps, dropped
 
 
 def wordless(text: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 import read_back
 from hypothesis import given
 from hypothesis import strategies as st
-from support import cases, embed, make_embeddings
+from support import cases, embed, make_embeddings, write_gaps
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate import Question, evaluate, shown
@@ -23,7 +23,7 @@ from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language import Gap
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.tokens import TOKENIZERS, write_gaps
+from dpsan.text.tokens import TOKENIZERS
 
 LINES = """The doctor told Maria Gonzalez in Paris that she was ill. "Is she?" asked an old man.
 It took an hour. IBM's iPhone broke, and I don't know a better one!

@@ -6,7 +6,7 @@ from functools import partial
 
 from checks import KEY
 from dpsan.analysis.verify.base import rewritten
-from dpsan.formats.registry import RECORDS
+from dpsan.errors import number
 from dpsan.only.decision import NAMES
 from dpsan.only.view import COLUMN
 from dpsan.privacy.randomness import derive_key
@@ -17,7 +17,6 @@ from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 from dpsan.text.letter_case import article_for
-from dpsan.text.numerals import number
 from dpsan.text.tokens import folded
 
 _COPIES = 10
@@ -29,7 +28,7 @@ def same_everywhere(sanitizer: Sanitizer, texts: list[str], workers: Workers | N
     """Compare what is written in batches and by other processes."""
     # Records: the lines of a text file are one unit.
     document = "".join(f"{json.dumps({'text': text})}\n" for text in texts).encode()
-    write = partial(rewritten, sanitizer, [document], KEY, format=RECORDS, fields=("text",))
+    write = partial(rewritten, sanitizer, [document], KEY, format="jsonl", fields=("text",))
     ways = {"in small batches": write(batch=7)}
     if workers is not None:
         ways["by workers"] = write(workers=workers, batch=40)

@@ -11,6 +11,7 @@ from collections import Counter
 from checks import KEY
 from dpsan.analysis.verify.base import rewritten, unknown_strings, words_at_random
 from dpsan.embeddings.word_lists import STRINGS
+from dpsan.errors import counted, number
 from dpsan.mechanisms.base import certify
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
@@ -18,7 +19,6 @@ from dpsan.sanitize.accountant import Figure
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
-from dpsan.text.numerals import counted, number
 from dpsan.text.tokens import folded
 
 _COPIES = 2

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import partialmethod
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -66,12 +67,12 @@ def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
 
 
 def test_a_long_line_with_draws_of_its_own_is_found(monkeypatch):
-    own = Rewriter._drawn
+    own = Rewriter._rewrite
 
-    def drawn(self, batch, texts, **_):
-        return own(self, batch, texts)
+    def drawn(self, batch, texts, *, before=0, **more):
+        return own(self, batch, texts, **more)
 
-    monkeypatch.setattr(Rewriter, "_drawn", drawn)
+    monkeypatch.setattr(Rewriter, "_rewrite", drawn)
     assert_found(strings(response(8.0, many_words())), "above 1 MiB")
 
 
@@ -230,13 +231,13 @@ MUTANTS = {each.__name__: each for each in MUTANTS}
 def test_a_decoder_that_knows_more_is_found(monkeypatch, mutant):
     decode, write, drawn = Fluent.of_texts, Rewriter._written, []
 
-    def written(self, one, **more):
-        drawn.append(one)
-        return write(self, one, **more)
+    def written(self, batch, rows, outputs, **more):
+        drawn.append(SimpleNamespace(batch=batch, outputs=outputs))
+        return write(self, batch, rows, outputs, **more)
 
     def decoded(self, *given):
         found = decode(self, *given)
-        MUTANTS[mutant](drawn[-1], found)
+        MUTANTS[mutant](drawn[-1], SimpleNamespace(strings=found[1]))
         return found
 
     monkeypatch.setattr(Rewriter, "_written", written)

@@ -16,7 +16,7 @@ from support import cases
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.formats.documents.html import noted
-from dpsan.formats.registry import FORMATS
+from dpsan.formats.kinds import FORMATS
 from dpsan.text.letter_case import article_for
 
 LETTERED = lettered()

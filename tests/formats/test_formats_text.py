@@ -15,8 +15,8 @@ from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
+from dpsan.formats.kinds import REFUSED
 from dpsan.formats.paths import parse_field
-from dpsan.formats.registry import REFUSED
 from dpsan.sanitize.statement import Statement
 from dpsan.text.tokens import TOKENIZERS
 

@@ -20,8 +20,8 @@ from dpsan.errors import InputError
 from dpsan.files.packages import installed
 from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.documents import Document
+from dpsan.formats.kinds import FORMATS, REFUSED
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.formats.registry import FORMATS, REFUSED
 
 FOLDER = ROOT / "docs" / "own_format"
 PROJECT = tomllib.loads((FOLDER / "pyproject.toml").read_text())["project"]

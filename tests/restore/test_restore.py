@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from support import started
 
 from dpsan.errors import OutputError
-from dpsan.restore.map_file import MapWriter, Row, read_map, rows_by_unit
-from dpsan.restore.restoring import Originals
+from dpsan.restore.restoring import MapWriter, Originals, Row, read_map, rows_by_unit
 
 TICKET = [
     ("Grace", "Pam", "names"),

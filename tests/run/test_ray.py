@@ -5,6 +5,7 @@ import gzip
 import importlib.util
 import json
 import os
+import pickle
 import re
 import signal
 from functools import partial
@@ -128,16 +129,16 @@ def test_worker_errors_hold_no_text(sanitizer, tmp_path, monkeypatch):
 
     assert "kkk" not in repr(job("other"))
     task = Task(1, text_file(tmp_path / "a.txt"), tmp_path / "out")
-    error = rewrite(__version__, job("other").packed(), task)
+    error = rewrite(__version__, pickle.dumps(job("other")), task)
     assert str(error) == "a worker's embedding file is not the driver's"
-    error = rewrite("0.0", job("other").packed(), task)
+    error = rewrite("0.0", pickle.dumps(job("other")), task)
     assert str(error) == f"a worker has dpsan {__version__}, the driver 0.0"
 
     def fail(*_):
         raise ValueError("Maria Gonzalez")
 
     monkeypatch.setattr("dpsan.run.group.rewrite_stream", fail)
-    answer = rewrite(__version__, job(sanitizer.embeddings.digest).packed(), task)
+    answer = rewrite(__version__, pickle.dumps(job(sanitizer.embeddings.digest)), task)
     assert answer.error.message.startswith("internal error: ValueError at test_ray.py:")
     assert "Maria" not in str(answer)
 

@@ -12,7 +12,7 @@ from support import cases, change_row, make_embeddings, write_vectors
 from dpsan.analysis.evaluate.vocabulary import read_run
 from dpsan.analysis.report import read_audit
 from dpsan.embeddings.word_lists import PublicWords
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, UsageError, number
 from dpsan.run.audit import read_rows
 from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.plan import Plan
@@ -22,7 +22,6 @@ from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement
-from dpsan.text.numerals import number
 
 TEXT = [
     "Maria met 12 people on Monday, 87 in Boston: bob@example.net.",

@@ -17,7 +17,7 @@ from importlib import import_module
 _NEEDED = (
     "dpsan.cli.app dpsan.cli.rewrite dpsan.run.run dpsan.run.audit dpsan.sanitize.sanitizer faiss"
     " dpsan.analysis.report dpsan.formats.text dpsan.formats.json dpsan.formats.csv scipy.special"
-    " filelock dpsan.text.out_of_vocabulary dpsan.cli.output fractions zoneinfo"
+    " filelock dpsan.text.tokens dpsan.cli.output fractions zoneinfo"
 )
 
 

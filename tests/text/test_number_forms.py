@@ -10,9 +10,9 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpsan.errors import number as numeral
+from dpsan.errors import percent
 from dpsan.text.number_forms import MOST_DIGITS, formed_number
-from dpsan.text.numerals import number as numeral
-from dpsan.text.numerals import percent
 from dpsan.text.tokens import TOKENIZERS
 
 # Written, the least and the largest number of its form.

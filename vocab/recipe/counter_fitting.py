@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import InputError
-from dpsan.text.out_of_vocabulary import read_utf8
-from dpsan.text.tokens import folded
+from dpsan.text.tokens import folded, read_utf8
 
 _CHUNK: Final = 2_000
 _LANGUAGE: Final = re.compile(r"^[a-z]{2}_")

@@ -22,13 +22,12 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import Bar, Part, Prose, Section, Shown
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import row_of
-from dpsan.errors import InputError, printable, refuse
+from dpsan.errors import InputError, number, printable, refuse
 from dpsan.outcomes import estimate
 from dpsan.outcomes.distributions import OTHER_SETTINGS, check_outputs
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 from dpsan.text.letter_case import LetterCase
-from dpsan.text.numerals import number
 
 _LEAST, _LEAST_TOP = 3000, 10_000
 """Words of a group, and for words that it uses more."""

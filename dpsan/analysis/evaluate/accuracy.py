@@ -21,7 +21,7 @@ from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.pages import by_name
 from dpsan.errors import ExtraMissingError, UsageError, refuse
 from dpsan.files.compression import open_decompressed
-from dpsan.formats.registry import format_for, formats_with
+from dpsan.formats.kinds import format_for, formats_with
 from dpsan.outcomes.intervals import Share
 
 EVERY: Final = 5

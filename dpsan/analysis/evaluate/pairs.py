@@ -24,10 +24,10 @@ from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordKind
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
-from dpsan.formats.registry import format_for
+from dpsan.formats.kinds import format_for
 from dpsan.outcomes.language import Gap, gap_kind
 from dpsan.space.arrays import Ids
-from dpsan.text.tokens import folded, write_gaps
+from dpsan.text.tokens import folded, gaps_to_write
 
 _STATES: Final = 4096
 """Positions in a line that are followed at once; hostile lines are given up beyond it."""
@@ -272,7 +272,7 @@ class _Reading:
     def _align(self, pieces: list[str], versions: Sequence[str]) -> list[list[str]] | None:
         """Return the output words of every version, or None if one of them cannot be aligned."""
         pieces = pieces.copy()
-        write_gaps(pieces)
+        pieces[::2], _ = gaps_to_write(pieces[::2])
         gaps, words = pieces[::2], pieces[1::2]
         longest = max([self._vocabulary.longest, *map(len, words)]) + _SLACK
 

@@ -28,9 +28,8 @@ from dpsan.run.audit import read_header
 from dpsan.sanitize.classes import sensitive
 from dpsan.sanitize.settings import Settings
 from dpsan.text.lookup import Lookup
-from dpsan.text.out_of_vocabulary import MASK
 from dpsan.text.shape import is_number
-from dpsan.text.tokens import TOKENIZERS, folded
+from dpsan.text.tokens import MASK, TOKENIZERS, folded
 
 MASKED: Final = -1
 OTHER: Final = -2

@@ -22,7 +22,7 @@ from dpsan.analysis.pages import Part, Prose, Section, Shown, by_name, plain_mea
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
-from dpsan.errors import InputError, UsageError, printable
+from dpsan.errors import InputError, UsageError, counted, number, percent, printable
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language import gap_kinds
 from dpsan.outcomes.language.decoding import guesses, tables_for
@@ -36,7 +36,6 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 from dpsan.space.arrays import Ids
 from dpsan.space.metric_space import MetricSpace
-from dpsan.text.numerals import counted, number, percent
 
 EPSILONS: Final = (4.0, 6.0, 8.0, 10.0, 12.0)
 SENTENCES: Final = 3

@@ -12,11 +12,11 @@ from typing import Final
 
 from dpsan.analysis.pages import Facts, Part, Prose, Section, Shown, named, plain_meaning
 from dpsan.analysis.report import ACTIONS, Report
+from dpsan.errors import counted, number, percent
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.sanitize.accountant import CHOICE, CHOSEN
-from dpsan.text.numerals import counted, number, percent
 
 _MEANING: Final = {
     "unknown": "unknown, drawn as one input",

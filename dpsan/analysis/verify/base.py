@@ -28,8 +28,7 @@ from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats, Ids
-from dpsan.text.out_of_vocabulary import MASK
-from dpsan.text.tokens import lookup_keys
+from dpsan.text.tokens import MASK, lookup_keys
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from typing import ClassVar, Final, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from dpsan.errors import counted
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.documents import Document, RefusedError, name_lists
-from dpsan.formats.documents.docx_package import DECLARATION, Package, Part, Role
+from dpsan.formats.documents.docx_package import DECLARATION, Package, Part
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.text.numerals import counted
 from dpsan.text.shape import compiled
 from dpsan.text.tokens import TOKENIZERS, wordless
 
@@ -164,7 +164,7 @@ class Reader:
         parser.CharacterDataHandler = self._characters
         parser.CommentHandler = parser.StartDoctypeDeclHandler = self._refuse
         parser.ProcessingInstructionHandler = parser.StartCdataSectionHandler = self._refuse
-        if part.role is not Role.LAYOUT:
+        if part.role != "layout":
             parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         try:
             parser.Parse(part.data, True)
@@ -177,7 +177,7 @@ class Reader:
         raise RefusedError(what, line=self._parser.CurrentLineNumber)
 
     def _note(self, kind: str) -> None:
-        self.removed["setting" if self._part.role is Role.SETTINGS else kind] += 1
+        self.removed["setting" if self._part.role == "settings" else kind] += 1
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._elements += 1
@@ -356,7 +356,7 @@ class DocxFormat(Document):
             if part.pages:
                 yield Record(1, [*part.pages.values()], part.lead_to)
         passing = Counter(f"{kind} name" for kind, _ in reader.names)
-        passing["layout part"] = sum(part.role is Role.LAYOUT for part in package.parts)
+        passing["layout part"] = sum(part.role == "layout" for part in package.parts)
         passing["symbol"] = reader.symbols
         noted = {f"{LEFT_OUT}:{kind}": count for kind, count in removed.items()}
         noted |= {f"{PASSED}:{kind}": count for kind, count in passing.items() if count}

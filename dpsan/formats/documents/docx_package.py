@@ -11,7 +11,6 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from enum import Enum
 from io import BytesIO
 from typing import Final
 from xml.parsers import expat
@@ -19,19 +18,10 @@ from xml.sax.saxutils import quoteattr
 
 from dpsan.formats.documents import RefusedError
 
-
-class Role(Enum):
-    """Role of a part of a document."""
-
-    STORY = "text"
-    LAYOUT = "layout part"
-    SETTINGS = "settings"
-
-
 _ROLES: Final = {
-    **dict.fromkeys(("officeDocument", "header", "footer", "footnotes", "endnotes"), Role.STORY),
-    **dict.fromkeys(("styles", "numbering", "fontTable", "theme"), Role.LAYOUT),
-    "settings": Role.SETTINGS,
+    **dict.fromkeys(("officeDocument", "header", "footer", "footnotes", "endnotes"), "text"),
+    **dict.fromkeys(("styles", "numbering", "fontTable", "theme"), "layout"),
+    "settings": "settings",
 }
 """Kinds of relationships, and what the part at their end is for."""
 _OTHER_TYPES: Final = {"officeDocument": "wordprocessingml.document.main", "theme": "theme"}

@@ -6,6 +6,7 @@ nests as deep as the mail does, so these are bounded while it reads.
 
 from __future__ import annotations
 
+import base64
 import binascii
 import re
 import unicodedata
@@ -66,8 +67,7 @@ def pack(text: str, charset: str, encoding: str, like: bytes, *, page: bool = Fa
     if encoding == "quoted-printable":
         return binascii.b2a_qp(out, istext=True)
     if encoding == "base64":
-        lines = [binascii.b2a_base64(out[at : at + 57]) for at in range(0, len(out), 57)]
-        packed = b"".join(lines).replace(b"\n", eol)
+        packed = base64.encodebytes(out).replace(b"\n", eol)
         return packed if like.endswith(b"\n") else packed.removesuffix(eol)
     return out
 

@@ -49,7 +49,7 @@ import orjson
 
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
-from dpsan.formats.text import raw_records
+from dpsan.formats.text import json_header, raw_records
 from dpsan.mechanisms.registry import finite
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
@@ -189,7 +189,7 @@ def read_rows(path: Path) -> Generator[tuple[int, Row]]:
         for number, raw, _ in filter(None, raw_records(source, _ROW)):
             try:
                 if word is None:
-                    row = _header(source.name, raw)
+                    row = checked(json_header(source.name, raw, "header", SCHEMA, "an audit"))
                     word = _word_of(row)
                 elif ended:
                     raise DamagedError("a row behind the totals")
@@ -203,19 +203,6 @@ def read_rows(path: Path) -> Generator[tuple[int, Row]]:
     if word is None:
         raise InputError(path, "not an audit: empty")
     # A run that was killed may have left a text without its last words: that is no damage.
-
-
-def _header(name: str, raw: bytes) -> Row:
-    try:
-        row = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        row = None
-    if type(row) is not dict or row.get("type") != "header":
-        raise InputError(name, "not an audit of dpsan", "see rewrite --audit", line=1)
-    if row.get("schema") != SCHEMA:
-        what = f"an audit of another schema than {SCHEMA}, which this version reads"
-        raise InputError(name, what, "use the dpsan that wrote it", line=1)
-    return checked(row)
 
 
 def _word_of(header: Row) -> Fields:

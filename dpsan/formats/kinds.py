@@ -15,7 +15,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from dpsan.errors import DpsanError, InputError, UsageError, check_name, refuse
 from dpsan.files.compression import open_decompressed
@@ -38,10 +38,6 @@ class Home(NamedTuple):
     kind: str
     suffixes: tuple[str, ...]
 
-    def load(self) -> Any:
-        """Return the class."""
-        return getattr(import_module(self.module), self.kind)
-
 
 FORMATS: Final[dict[str, Home]] = {
     "text": Home("dpsan.formats.text", "TextFormat", (".txt", ".log", ".text", ".md")),
@@ -56,8 +52,6 @@ FORMATS: Final[dict[str, Home]] = {
 }
 _NAMES: Final = {suffix: name for name, home in FORMATS.items() for suffix in home.suffixes}
 _OWN: Final = frozenset(["auto", *(suffix[1:] for suffix in _NAMES)])
-RECORDS: Final = "jsonl"
-"""A format whose records are units of their own."""
 
 
 def format_name(name: str, path: str) -> str:
@@ -114,8 +108,9 @@ def _suffix(path: str) -> str:
 def format_class(name: str, path: str) -> type[Format]:
     """Return the class of a format.  Raises UsageError: unknown name."""
     home = FORMATS.get(name := format_name(name, path))
-    kind: type[Format] = home.load() if home else imported(brought()[name], Format)[0]
-    return kind
+    if home is None:
+        return cast("type[Format]", imported(brought()[name], Format)[0])
+    return cast("type[Format]", getattr(import_module(home.module), home.kind))
 
 
 def described_in(kind: type[Format]) -> str:
