@@ -18,7 +18,8 @@ import pytest
 from fixed_keys import fix_keys
 from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
-from support import ROOT, SHARED, hear_signals, make_embeddings, share_vocabulary
+from shared_vocabulary import share_vocabulary
+from support import ROOT, SHARED, hear_signals, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.cache.store import Store
