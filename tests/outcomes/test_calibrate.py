@@ -188,7 +188,7 @@ def test_issue_13_few_certificates_are_made(name, monkeypatch):
         loss = certify(draft.at(epsilon), space).epsilon_ldp
         assert wanted * (1 - 2e-3) <= loss <= wanted
     # Found once for a vocabulary.
-    assert (held.many("certificate-") <= 2 * most, held.many("calibrated-")) == (True, 2)
+    assert (held.many("certificate-") <= 4, held.many("calibrated-")) == (True, 2)
     size, again = len(held.entries), MetricSpace(make_embeddings(n=2200, d=6), held)
     same = calibrate.calibrate(draft, again, Target.EPSILON_LDP, 9.0)
     assert same.mechanism.epsilon == epsilon
