@@ -148,10 +148,10 @@ def dpsan(
     """Run the command line in a process of its own, without the caller's DPSAN_ variables.
 
     It is a Python of its own on a cluster, with variables that Python reads when it starts, and
-    with other arguments of ``subprocess.run``.  Workers of ``-j 2`` are forks too.  ``longest``: bytes of the
-    largest record that it reads; default the program's own.  ``closed``: standard streams that it
-    begins without.  ``change``: Python that runs before it.  ``status``: the exit status that it
-    must have.
+    with other arguments of ``subprocess.run``.  Workers of ``-j 2`` are forks too.  ``longest``:
+    bytes of the largest record that it reads; default the program's own.  ``closed``: standard
+    streams that it begins without.  ``change``: Python that runs before it.  ``status``: the exit
+    status that it must have.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
