@@ -18,7 +18,8 @@ import pytest
 from fixed_keys import fix_keys
 from fork_server import ForkServer
 from hypothesis import HealthCheck, settings
-from support import ROOT, SHARED, hear_signals, make_embeddings, share_vocabulary
+from shared_vocabulary import share_vocabulary
+from support import ROOT, SHARED, hear_signals, make_embeddings
 
 from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.store import Store
@@ -140,14 +141,6 @@ def fork_server() -> Iterator[ForkServer]:
     server.close()
 
 
-_LONGEST = """
-from dpsan.formats.base import ReadOptions
-ReadOptions.max_record = {}
-from dpsan.cli.guard import main
-main()
-"""
-
-
 @pytest.fixture(scope="session")
 def dpsan(
     cache: Path, fork_server: ForkServer
@@ -155,10 +148,10 @@ def dpsan(
     """Run the command line in a process of its own, without the caller's DPSAN_ variables.
 
     It is a Python of its own on a cluster, with variables that Python reads when it starts, and
-    with other arguments of ``subprocess.run``; so is each worker.  ``longest``: bytes of the
-    largest record that it reads; default the program's own.  ``closed``: standard streams that it
-    begins without.  ``change``: Python that runs before it.  ``status``: the exit status that it
-    must have.
+    with other arguments of ``subprocess.run``.  Workers of ``-j 2`` are forks too.  ``longest``:
+    bytes of the largest record that it reads; default the program's own.  ``closed``: standard
+    streams that it begins without.  ``change``: Python that runs before it.  ``status``: the exit
+    status that it must have.
     """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
 
@@ -175,14 +168,14 @@ def dpsan(
     ) -> subprocess.CompletedProcess[bytes]:
         environment = {**clean, "DPSAN_CACHE_DIR": str(cache), "COLUMNS": "100", **(env or {})}
         own = any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
+        given = longest, closed, change
         if not (own or more or "--engine" in arguments):
             folder = cwd or Path.cwd()
-            given = (longest, closed, change)
             done = fork_server.run(arguments, stdin, folder, environment, None, *given)
         else:
-            program = ["-c", _LONGEST.format(longest)] if longest else ["-m", "dpsan"]
+            assert given == (None, (), ""), "only a fork can be changed"
             done = subprocess.run(
-                [sys.executable, *program, *arguments],
+                [sys.executable, "-m", "dpsan", *arguments],
                 input=stdin,
                 capture_output=True,
                 timeout=600,
@@ -199,7 +192,7 @@ def dpsan(
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
 words = sys.argv[1:]
-if {{"-j", "--jobs", "--engine"}} & {{*words}}:
+if "--engine" in words:
     os.execv({python!r}, [{python!r}, "-m", "dpsan", *words])
 asked = {{"arguments": words, "folder": os.getcwd(), "env": dict(os.environ)}}
 asked["test"] = os.environ.get("PYTEST_CURRENT_TEST")

@@ -23,6 +23,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 
 _SECONDS = 600
 _runs = Counter[str]()
@@ -104,7 +105,7 @@ def _read(descriptor: int) -> bytes:
 def _serve(path: str, told: int) -> None:
     """Fork a command for each connection, which gets its exit status."""
     from scoreboard import fork
-    from support import share_vocabulary
+    from shared_vocabulary import share_vocabulary
 
     import dpsan
     from dpsan.cli import app
@@ -155,7 +156,8 @@ def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
     name = re.sub(r"\S*/pytest-\d+/(popen-gw\d+/)?", "", f"{asked['test']} {asked['arguments']}")
     _runs[name] += 1
     place = None if "EXPLORE" in os.environ else f"{name} {_runs[name]}"
-    before = partial(_prepare, place, **asked.get("given", {}))
+    workers = 2 * (("-j", "2") in pairwise(asked["arguments"]))
+    before = partial(_prepare, place, workers, **asked.get("given", {}))
     process = os.fork()
     if not process:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -167,12 +169,15 @@ def _begin(client: socket.socket, wait: selectors.BaseSelector) -> None:
         wait.register(each, selectors.EVENT_READ, (process, handle, client))
 
 
-def _prepare(place: str | None, longest=None, closed=(), change="") -> None:
+def _prepare(place: str | None, workers: int, longest=None, closed=(), change="") -> None:
     """What a fork does before its command."""
+    import spare_workers
     from fixed_keys import fix_keys
 
     from dpsan.formats.base import ReadOptions
 
+    if workers:
+        spare_workers.keep(workers)
     exec(change, {})  # noqa: S102 - of a test
     if longest:
         ReadOptions.max_record = longest

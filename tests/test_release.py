@@ -120,12 +120,11 @@ def test_the_vocabulary_has_a_datasheet():
 
 def test_the_container_file_names_what_there_is():
     """CI builds it where there is docker; here its words are compared with the project."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     text = (ROOT / "Containerfile").read_text()
     (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", text, re.MULTILINE)
-    assert f"Programming Language :: Python :: {python}" in project["classifiers"]
+    assert f"Programming Language :: Python :: {python}" in PROJECT["classifiers"]
     (extras,) = re.findall(r"pip install --no-cache-dir '/src\[([a-z,]+)\]'", text)
-    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
     (command,) = re.findall(r'^ENTRYPOINT \["([a-z]+)"\]$', text, re.MULTILINE)
-    assert command in project["scripts"]
+    assert command in PROJECT["scripts"]
     assert text.index("\nRUN pip") < text.index("\nUSER ") < text.index("\nENTRYPOINT ")

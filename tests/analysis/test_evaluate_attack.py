@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from read_back import learn, pairs_of, small
-from support import make_embeddings, marked, streams
+from support import make_embeddings, streams
 
 from dpsan.analysis.evaluate.attack import attacks
 from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordKind
@@ -186,7 +186,8 @@ def test_several_noisings_of_a_line(cycle):
         assert success(again, key) == success(once, key)
 
 
-@pytest.mark.parametrize("ordered", marked("slow", [True, False], False))
+@pytest.mark.slow
+@pytest.mark.parametrize("ordered", [True, False])
 def test_trigrams_see_further(cycle, ordered):
     """The third word says which the first was; between them always stands the same one."""
     generator = np.random.default_rng(3)
@@ -222,6 +223,7 @@ def test_other_words_tell_what_a_line_is_about():
     assert told(found, "informed").name.startswith("trigrams and coherence")
 
 
+@pytest.mark.slow
 def test_a_model_that_is_too_sure_is_trusted_less(cycle, monkeypatch):
     """Public text is of one order, the private one mostly is not: a power below 1 reads more."""
     generator = np.random.default_rng(5)

@@ -238,6 +238,7 @@ def test_the_report_has_every_word_of_the_page(dpsan, tmp_path):
     assert b"The decision" not in dpsan("report", "a.jsonl", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_where_every_word_was_drawn_nothing_is_said_of_lists(dpsan, tmp_path):
     (tmp_path / "a.txt").write_text("Maria met John in Paris on 3 May 2021 and went home.\n")
     assert dpsan("rewrite", "-e", "8", "-a", "a.jsonl", "a.txt", cwd=tmp_path).returncode == 0

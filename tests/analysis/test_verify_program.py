@@ -60,7 +60,7 @@ SOUND = {
 }
 
 
-@pytest.mark.parametrize("name", marked("slow", SOUND, "laplace in parts"))
+@pytest.mark.parametrize("name", marked("slow", SOUND, "many words", "laplace in parts"))
 def test_the_same_programs_without_the_defect_are_kept(name):
     found = verify(SOUND[name](), words=12, draws=FEW)
     assert not CHECKS["projection"](SOUND[name]())
@@ -89,6 +89,7 @@ def both_ways(s):
     after(lambda _, out, ids, streams: np.where(ids % 2 == 0, out, less.sample(ids, streams)))(s)
 
 
+@pytest.mark.slow
 def test_what_deviates_in_two_directions_is_judged_together():
     """Too little to see in one word, and it cancels in all of them."""
     sanitizer = make("exponential", 0.5)
@@ -107,7 +108,7 @@ def test_known_words_that_share_are_violated():
     assert failed == {"independence"}
 
 
-@pytest.mark.parametrize("key", [b"a", b"b", b"c"])
+@pytest.mark.parametrize("key", marked("slow", [b"a", b"b", b"c"], b"b", b"c"))
 def test_short_lines_whose_draws_often_agree_share_nothing(key):
     """Two draws of a word agree with .83: lines of 40 words, and 40 positions, are equal often."""
     sanitizer = Sanitizer("krr", epsilon=8.0, embeddings=make_embeddings(300, 8))
@@ -134,7 +135,7 @@ def test_workers_that_reuse_a_stream_are_violated(kind):
     assert found.figures["lines_of_workers"] > 0
 
 
-@pytest.mark.parametrize("unit", ["record", "run"])
+@pytest.mark.parametrize("unit", marked("slow", ["record", "run"], "run"))
 def test_equal_words_of_a_unit_share_their_draw_and_no_others_do(unit):
     sanitizer = response(consistent=unit)
     assert checks(sanitizer)["independence"].held
@@ -174,7 +175,7 @@ LARGE = {"embeddings": make_embeddings(n=40, d=3), "parameters": {"levels": 256}
 UNJUDGED |= {"goodness of fit": lambda: Sanitizer("tldp", epsilon=1.0, **LARGE)}
 
 
-@pytest.mark.parametrize("name", UNJUDGED)
+@pytest.mark.parametrize("name", marked("slow", UNJUDGED, "goodness of fit"))
 def test_what_cannot_be_judged_is_never_kept(name):
     """Draws that agree with probability .999 tell nothing; a large grid has no probabilities."""
     found = verify(UNJUDGED[name](), words=12, draws=FEW)
@@ -246,7 +247,7 @@ FOUND_BY = {name: {"statement"} for name in STATED}
 FOUND_BY |= {name: {"numbers by value", "independence"} for name in NUMBERS}
 FOUND_BY |= {"outputs that never come": {"integers"}}
 SLOW = ["far numbers never come", "numbers of a line share", "years are a form"]
-SLOW += ["statement with half the epsilon", "compounds counted once"]
+SLOW += STATED
 
 
 def test_there_are_enough_mutants():

@@ -100,6 +100,7 @@ def test_word_shape_tells_no_word(pair):
         assert first[::2] == second[::2], name
 
 
+@pytest.mark.slow
 def test_a_tokenizer_that_reads_the_vocabulary_is_found(monkeypatch):
     embeddings = embed(["parkinson's", *(f"word{letter}" for letter in "abcdefghij")])
     split, rows = TOKENIZERS["unicode"], embeddings.key_to_index
@@ -225,6 +226,7 @@ MUTANTS = knows_the_input, knows_the_length, knows_what_is_unknown
 MUTANTS = {each.__name__: each for each in MUTANTS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "mutant", some_mutants(MUTANTS, "knows_the_input", "knows_what_is_unknown")
 )
@@ -274,7 +276,7 @@ def optimal(epsilon=8):
 @pytest.mark.parametrize(
     "name", [name for name, kind in MECHANISMS.items() if kind.status is Status.PROVED]
 )
-@pytest.mark.parametrize("epsilon", [0.05, 8.0])
+@pytest.mark.parametrize("epsilon", marked("slow", [0.05, 8.0], 0.05))
 def test_sound_integers_are_never_refuted(name, epsilon):
     """A mechanism without a sparse table, or not drawn from one integer, is not judged."""
     given = {"delta": 1e-6} if "delta" in MECHANISMS[name].parameters() else {}
@@ -283,6 +285,7 @@ def test_sound_integers_are_never_refuted(name, epsilon):
     assert integers(one, np.arange(0, 300, 7)) == ""
 
 
+@pytest.mark.slow
 def test_other_integers_are_violated(monkeypatch):
     """Each is one number in a million, or shows in no single draw; sound ones are kept."""
     one = optimal()

@@ -53,7 +53,6 @@ SAMPLES = {
     "estimate": [f"-e 3 {V} s.txt t.txt --list people=maria,john --top 2"],
 }
 """Options of each answer with a shape of its own."""
-SLOW = ("preview", "verify", "verify --only")
 
 
 def make_files(folder, run):
@@ -97,14 +96,10 @@ def run(dpsan, tmp_path_factory):
     return output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(
-            each, marks=[pytest.mark.slow] * (each in SLOW) + [needs_gensim] * (each == "train")
-        )
-        for each in SAMPLES
-    ],
+    [pytest.param(each, marks=[needs_gensim] * (each == "train")) for each in SAMPLES],
 )
 def test_answers_are_as_the_schema_says(run, name):
     rule = json.loads(PATH.read_text())["$defs"][name]

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from support import cases
+from support import cases, marked
 
 WATCHED = """
 import os, sys
@@ -24,6 +24,8 @@ main()
 
 SELDOM = "analysis outcomes.calibrate outcomes.text_likelihood"
 SELDOM += " run.audit text.number_forms"
+OTHERS = ["rewrite --only sensitive a.txt", "rewrite -e 8 a.txt", "headers a.csv", "mechanisms"]
+OTHERS += ["rewrite -e 12 --class sensitive a.txt"]
 
 
 @pytest.fixture
@@ -44,13 +46,9 @@ def watched(tmp_path, env):
 
 @cases(
     "command",
-    "rewrite --only sensitive a.txt",
     "rewrite --only people -k text a.csv -a audit",
-    "rewrite -e 8 a.txt",
     "rewrite -e 8 --fluent a.txt",
-    "rewrite -e 12 --class sensitive a.txt",
-    "headers a.csv",
-    "mechanisms",
+    *marked("slow", OTHERS, *OTHERS),
 )
 def test_everyday_commands_import_nothing_heavy(watched, command):
     assert watched(*command.split())[1] == []

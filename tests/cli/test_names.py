@@ -1,5 +1,6 @@
 """A file's name is text from outside: it can neither forge a line nor steer the terminal."""
 
+import pytest
 from support import cases
 
 from dpsan.errors import printable
@@ -27,6 +28,7 @@ def test_issue_13_names_are_escaped(dpsan, tmp_path, arguments):
     assert not any(line.startswith("dpsan: forged") for line in told.splitlines())
 
 
+@pytest.mark.slow
 def test_names_in_a_bar_of_progress_are_escaped(on_a_terminal, tmp_path):
     (tmp_path / "v.txt").write_text("here 0 9\nthere 9 0\n")
     (tmp_path / NAME).write_text("here there\n" * 200_000)

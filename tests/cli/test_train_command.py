@@ -77,6 +77,7 @@ def test_errors(dpsan, folder, arguments, status, why):
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.slow
 def test_interrupted(folder):
     """While vectors are trained: nothing is left, neither output nor temporary files."""
     (folder / "tmp").mkdir()

@@ -104,6 +104,7 @@ def test_large_vocabularies_are_not_audited_and_have_no_law():
     assert sampler.sample(np.arange(2002), streams(2002)).max() < 2001
 
 
+@pytest.mark.slow
 def test_planted_poisson_zero_keeps_the_word(space, sampler):
     """Instead of taking all n candidates. Also planted: distances squared before the noise."""
     planted, other = (TruncatedGumbelSampler(space, sampler.b, sampler.delta) for _ in range(2))

@@ -36,13 +36,13 @@ def unexplained(found):
 
 @cases(
     "key others step",
-    ("k", 1, 12),
+    ("k", 1, 36),
     *(pytest.param(key, 10, 1, marks=pytest.mark.slow) for key in "kq"),
 )
 def test_another_word_of_its_label_changes_nothing_in_150_000_exchanges(
     sensitive, key, others, step
 ):
-    """In a part of them where it is no slow test: one other word, in every twelfth text."""
+    """In a part of them where it is no slow test: one other word, in a few of the texts."""
     blindness = Blindness(sensitive, key.encode() * 32, others)
     found = blindness.run(islice(blindness.public_texts(), 0, None, step))
     assert found.exchanges >= 15_000 * others / step
@@ -119,6 +119,10 @@ TEXTS = [
 ]
 
 
+def test_the_program_decides_without_the_hidden_word(sensitive):
+    assert not Blindness(sensitive, b"k" * 32, 5).run(TEXTS).decided
+
+
 @pytest.mark.parametrize("fault", READS)
 def test_a_decision_that_reads_something_of_the_word_is_found(sensitive, fault, monkeypatch):
     true, reads = OnlyRewriter._decided, READS[fault]
@@ -130,7 +134,6 @@ def test_a_decision_that_reads_something_of_the_word_is_found(sensitive, fault, 
                 group[row] = self.rules.group("city")
         return true(self, view, places, replace(decision, group=group), *more)
 
-    assert not Blindness(sensitive, b"k" * 32, 5).run(TEXTS).decided
     monkeypatch.setattr(OnlyRewriter, "_decided", broken)
     assert Blindness(sensitive, b"k" * 32, 5).run(TEXTS).decided
 

@@ -88,7 +88,8 @@ def test_no_vectors_are_opened():
 def test_a_text_is_written_alike_alone_and_among_others(sensitive, text):
     """Lines of dates were cut in pieces as if they were one, and some became identifiers."""
     lines = sensitive.sanitize([text] * 200, KEY).lines
-    assert lines == [sensitive.sanitize([text], KEY, [at]).lines[0] for at in range(200)]
+    for at in range(0, 200, 5):
+        assert sensitive.sanitize([text], KEY, [at]).lines == lines[at : at + 1]
 
 
 def test_an_account_in_groups_is_one_that_nobody_has(sensitive):
@@ -307,7 +308,7 @@ def test_a_price_before_a_comma_is_the_same_price_behind_it(sensitive):
 
 
 def test_the_numbers_of_a_conversation_stay_two_in_all_its_messages(sensitive):
-    for at in range(50):
+    for at in range(20):
         shared = Shared(0)
         doses = [
             sensitive.replacing.in_units(
@@ -476,7 +477,7 @@ def test_classes_and_presets():
 
 def test_the_command_treats_a_file_as_one_unit(dpsan, tmp_path):
     """Whatever -j, batches and --resume: the same words, and one person in a file."""
-    text = "".join(f"Grace Young called {at}.\nGrace was happy.\n\n" for at in range(100))
+    text = "".join(f"Grace Young called {at}.\nGrace was happy.\n\n" for at in range(40))
     (tmp_path / "in.txt").write_text(text)
     outputs = [
         dpsan(

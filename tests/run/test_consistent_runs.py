@@ -109,7 +109,11 @@ def outputs_of(done, unit):
 
 
 @cases(
-    "unit ending", *((unit, "txt") for unit in UNITS), (Unit.RECORD, "jsonl"), (Unit.FILE, "jsonl")
+    "unit ending",
+    (Unit.RUN, "txt"),
+    *(pytest.param(unit, "txt", marks=pytest.mark.slow) for unit in UNITS[:2]),
+    (Unit.RECORD, "jsonl"),
+    (Unit.FILE, "jsonl"),
 )
 def test_every_way_to_run_draws_the_same_words(unit, ending, opened, vectors, store, tmp_path):
     sanitizer = opened(unit)

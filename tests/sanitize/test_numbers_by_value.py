@@ -156,6 +156,7 @@ def test_what_the_guarantee_leaves_out_is_shown_by_draws():
     assert share_of_event(sanitizer, "word1", "408-555-0123", occurs) > 0.9
 
 
+@pytest.mark.slow
 @given(epsilon=st.floats(0.5, 12), years=st.tuples(*[st.integers(0, 9999)] * 2))
 @settings(max_examples=30)
 def test_four_digits_alone_lose_no_more_than_epsilon(epsilon, years):

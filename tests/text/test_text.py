@@ -182,6 +182,7 @@ print(seen > 11)
 """
 
 
+@pytest.mark.slow
 def test_all_such_patterns_are_compiled_there():
     assert subprocess.check_output([sys.executable, "-c", ALL_PATTERNS]) == b"True\n"
 
