@@ -24,8 +24,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsan.embeddings import loading
-from dpsan.embeddings.base import Embeddings, unseen
+from dpsan.embeddings.base import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
