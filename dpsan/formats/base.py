@@ -71,15 +71,20 @@ class ReadOptions:
     first_line: int = 1
     """Line of its file at which an HTML page begins: above 1 for a part of a mail."""
 
-    def classes(self, fields: Sequence[str], names: Sequence[str]) -> list[str]:
+    def classes(
+        self, fields: Sequence[str], names: Sequence[str], typed: dict[str, str]
+    ) -> list[str]:
         """Return the classes of texts, see :attr:`Record.kinds`; nothing if none has one.
 
         Args:
             fields: the field of each.
             names: the name or path of each in its record.
+            typed: gets the type of each that its name alone tells.
         """
         told = map(named_type, names) if self.by_name else repeat("")
         kinds = [self.kinds.get(of) or by_name for of, by_name in zip(fields, told, strict=False)]
+        of_names = zip(names, kinds, strict=False)
+        typed.update((name, kind[1:]) for name, kind in of_names if kind.startswith("="))
         return kinds if any(kinds) else []
 
 

@@ -263,7 +263,8 @@ class _Table:
         kinds = {self._column(field, names, listed): of for field, of in options.kinds.items()}
         fields = [kinds.get(column, "") for column in self.columns]
         told = [names[column] if names else "" for column in self.columns]
-        self._kinds = replace(options, kinds={of: of for of in fields}).classes(fields, told)
+        by_class = replace(options, kinds={of: of for of in fields})
+        self._kinds = by_class.classes(fields, told, self._fields.typed)
         self.written = self.columns if options.drop_other else range(self._width)
         """All columns, or with ``--drop-other`` the chosen ones."""
         self._quoted = {at for at in chosen if cells and cells[at][:1] == b'"'}

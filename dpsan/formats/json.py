@@ -137,7 +137,7 @@ class JsonReader:
         persons = self._kept.persons - persons
         record.noted = {PERSONS: persons} if persons else None
         names = [self._fields[number].name for number in strings.fields]
-        record.kinds = options.classes(names, strings.paths)
+        record.kinds = options.classes(names, strings.paths, positions.fields.typed)
         self._unseen -= strings.seen
         return record
 

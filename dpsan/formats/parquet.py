@@ -149,13 +149,14 @@ class _Group:
             for leaf in self._columns.keys:
                 for raw, row in _strings(_whole(part.column(leaf.column)), leaf.steps):
                     rows[row].persons += positions.is_person(raw.decode(errors="replace"))
+            typed = self._columns.fields.typed
             for number, row_read in enumerate(rows, start):
                 self._columns.unseen -= row_read.seen
                 render = partial(self._take, number, row_read.parts)
                 record = Record(first + number, row_read.texts, render, row_read.invalid)
                 record.noted = {PERSONS: row_read.persons} if row_read.persons else None
                 names = [self._columns.chosen[number].name for number in row_read.fields]
-                record.kinds = self._options.classes(names, row_read.paths)
+                record.kinds = self._options.classes(names, row_read.paths, typed)
                 yield record
         yield Record(first, [], self._write, part="frame")
 

@@ -42,11 +42,14 @@ class Fields:
     """Fields that the user named."""
     left_out: bool = False
     """True if the other fields are left out (``--drop-other``) instead of passing unchanged."""
+    typed: dict[str, str] = field(default_factory=dict)
+    """Chosen fields of which the name alone told the type (:func:`named_type`), and that type."""
 
     def merge(self, other: Fields) -> None:
         """Add the fields of another input."""
         self.chosen |= other.chosen
         self.others |= other.others
+        self.typed |= other.typed
         self.requested = tuple(dict.fromkeys([*self.requested, *other.requested]))
 
     def row(self) -> dict[str, Any]:
@@ -98,7 +101,9 @@ class Passing:
     def row(self) -> dict[str, Any]:
         """Return all of it as JSON values, for audit rows."""
         rows = [kind.row() for kind in self.fields.values() if kind.others]
-        return {"fields": rows, "noted": dict(sorted(self.noted.items()))}
+        typed = [pair for kind in self.fields.values() for pair in kind.typed.items()][:SHOWN]
+        by_name = {shortened(name): of for name, of in typed}
+        return {"fields": rows, "noted": dict(sorted(self.noted.items())), "by_name": by_name}
 
 
 def fields_line(row: Mapping[str, Any]) -> str:

@@ -130,6 +130,8 @@ DIGITS_ALONE: Final = re.compile(r"\d{1,2}ish|\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}|
 """Codes that keep their letters: about an hour, sizes, a coma scale, births."""
 YEARS_OLD: Final = re.compile("[1-9][0-9](?:y|yo|yrs?)")
 """An age."""
+DIABETES: Final = re.compile("T[12]DM?|DM[12]")
+"""Short forms with a digit of illnesses: words of the group."""
 SHORT_TIME: Final = re.compile(r"(?:[01]\d|2[0-3])[0-5]\dh(?:rs?)?")
 """A time of four digits."""
 MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
@@ -286,6 +288,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "times", text[0] + DIGIT * (len(text) - 1)
         if DIGITS_ALONE.fullmatch(text):
             return kind, digit_form(text)
+        if DIABETES.fullmatch(text):
+            return "ill_sugar", ""
         if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
         if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):

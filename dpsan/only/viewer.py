@@ -304,7 +304,7 @@ class Viewer:
         keys, caps_of = hashes.of(where[:, 0], where[:, 1]), np.full(m, NONE, np.uint8)
         at, codes = self.requested(keys)
         kinds[at] = codes
-        at = np.append(at, (kinds == code["month3?"]).nonzero()[0])  # and that of 14NOV
+        at = np.append(at, (kinds < len(self.lexicon.labels)).nonzero()[0])  # 14NOV, T2DM
         if len(at):
             caps_of[at] = pattern(block, where[at, 0], where[at, 1])
             form_of[at] = -1  # words, whatever their form

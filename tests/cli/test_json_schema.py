@@ -23,7 +23,7 @@ WORDS = re.findall(
     river city town""",
 )
 WORDS += [f"{first}{last}" for first in ("sun", "moon", "star") for last in WORDS[:25]]
-MAPS = ("parameters", "dropped", "figures", "groups", "misfit", "only", "noted")
+MAPS = ("parameters", "dropped", "figures", "groups", "misfit", "only", "noted", "by_name")
 """Objects whose keys are data."""
 
 V = "-E v.txt"

@@ -39,12 +39,23 @@ def test_issue_39_columns_that_pass_are_named_by_run_dry_run_audit_and_report(ta
     assert (rows[0]["fields"], rows[0]["drop_other"]) == (["body"], False)
     named = {"kind": "column", "of": 3, "others": 2, "names": ["name", "ssn"], "left_out": False}
     for row in rows[-2:]:
-        assert row["passing"] == {"fields": [named], "noted": {}}
+        assert row["passing"] == {"fields": [named], "noted": {}, "by_name": {}}
     assert told[7:-1] in dpsan("report", "audit", cwd=table).stdout
     report = json.loads(dpsan("report", "--json", "audit", cwd=table).stdout)[0]
     assert report["passing"]["fields"] == report["files"][0]["passing"]["fields"] == [named]
     assert dpsan("report", "--html", "r.html", "audit", cwd=table).returncode == 0
     assert told[7:-1] in (table / "r.html").read_bytes()
+
+
+@cases("suffix text", ("csv", "driverName,note\nHope,x\n"), ("jsonl", '{"driverName": "Hope"}\n'))
+def test_columns_that_were_read_by_their_name_are_named(tmp_path, dpsan, suffix, text):
+    source = tmp_path / f"a.{suffix}"
+    source.write_text(text)
+    command = ["--only", "names", "-k", "driverName", source, "-o", "o", "-a", "audit"]
+    assert dpsan("rewrite", "-q", *command, cwd=tmp_path).returncode == 0
+    rows = [json.loads(line) for line in (tmp_path / "audit").read_bytes().splitlines()]
+    assert all(row["passing"]["by_name"] == {"driverName": "name"} for row in rows[-2:])
+    assert b"driverName (name)" in dpsan("report", "audit", cwd=tmp_path).stdout
 
 
 @cases(

@@ -262,6 +262,17 @@ def test_a_rule_replaces_its_words_and_no_others(text, gone):
         assert any(word not in words(output) for output in drawn(text, 3))
 
 
+def test_what_once_stayed_is_replaced():
+    lines = (ROOT / "tests/only/leaks.txt").read_text(encoding="utf8").splitlines()[1:]
+    marked = [line.replace("\\n", "\n") for line in lines]
+    texts = [re.sub("[«»]", "", line) for line in marked]
+    made, places = rewriter(rules_text()), [*range(len(texts))]
+    draws = [made.rewrite(Texts(texts, bytes([at]) * 32, places)).lines for at in range(4)]
+    for line, outputs in zip(marked, zip(*draws, strict=True), strict=True):
+        for word in words(" ".join(re.findall("«(.*?)»", line))):
+            assert not all(word in words(output) for output in outputs), (word, line)
+
+
 def test_an_illness_becomes_one_of_its_part_of_the_body_unless_roles_are_off(outputs):
     chest = {word.lower() for word in outputs["ill_chest"]}
     assert {text.lower() for text in drawn("asthma")} <= chest

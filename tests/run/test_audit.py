@@ -45,7 +45,7 @@ def test_schema(dpsan, tmp_path):
     assert (guarantee["status"], guarantee["arithmetic"]) == ("PROVED", "on integers")
     assert guarantee["epsilon_ldp"] <= 8
     assert ({row["type"] for row in words}, file["type"]) == ({"word"}, "file")
-    assert file["passing"] == totals["passing"] == {"fields": [], "noted": {}}
+    assert file["passing"] == totals["passing"] == {"fields": [], "noted": {}, "by_name": {}}
     assert (totals["type"], totals["complete"]) == ("totals", True)
     assert file["input_sha256"] == hashlib.sha256(TEXT).hexdigest()
     assert file["output_sha256"] == hashlib.sha256(out).hexdigest()

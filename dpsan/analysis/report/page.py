@@ -59,6 +59,8 @@ def _passed(report: Report) -> list[str]:
     whole = report["passing"]
     for row in filter(None, [whole] if whole else [file["passing"] for file in report["files"]]):
         passing += [*map(fields_line, row["fields"]), *noted_lines(row["noted"])]
+        names = ", ".join(f"{name} ({of})" for name, of in row["by_name"].items())
+        passing += [f"read as the name of their column or member tells: {names}"] * bool(names)
     return [*dict.fromkeys(passing)]
 
 

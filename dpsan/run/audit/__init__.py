@@ -29,7 +29,8 @@ With ``fluent``, the digest of a language model, ``out`` was decoded from the wo
 The header says which ``fields`` were chosen.  When it is written, no input has been read: which
 other fields there are stands in ``passing`` of the rows after it.  Each kind of field has a number
 (``others`` of all, ``of``), at most twenty names, and whether it was left out; ``noted`` counts
-other text by kind.
+other text by kind, and ``by_name`` has the type of each chosen field that its name alone told, so
+that ``--only`` drew its words as such where that class was chosen.
 
 A reader yields rows of the grammar, in order, or one error that names the line; no message quotes a
 row.
