@@ -10,7 +10,7 @@ from planted import BROKEN, DRAWS, line_space, make, planted
 from scipy import stats
 from support import ROOT, cases, marked, share_of_event, some_mutants
 
-from dpsan.analysis.verify.base import exposures, unknown_words
+from dpsan.analysis.verify.checks import exposures, unknown_words
 from dpsan.analysis.verify.lower_bounds import Question, epsilon_lower, search
 from dpsan.analysis.verify.verdict import Verdict, claim_of, grade, verify
 from dpsan.embeddings.base import Embeddings

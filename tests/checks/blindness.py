@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from checks.exchanged import SPELT, Drawn, by_text, fits, relations_of_numbers, same, usual
 from checks.places import string_texts, texts
-from dpsan.analysis.verify.base import in_random_order
+from dpsan.analysis.verify.checks import in_random_order
 from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.only import strings
 from dpsan.only.dates import date_order, year_form

@@ -11,7 +11,7 @@ from itertools import cycle
 
 from checks import KEY
 from checks.numbers import number_epsilon
-from dpsan.analysis.verify.base import in_random_order, unknown_strings
+from dpsan.analysis.verify.checks import in_random_order, unknown_strings
 from dpsan.analysis.verify.program import listed_words
 from dpsan.only.alone import alone
 from dpsan.privacy.randomness import derive_key, streams_for

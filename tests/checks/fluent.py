@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from dpsan.analysis.verify.base import unknown_strings, words_at_random
+from dpsan.analysis.verify.checks import unknown_strings, words_at_random
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.privacy.randomness import Streams, derive_key

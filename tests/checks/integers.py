@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from checks import KEY
-from dpsan.analysis.verify.base import in_random_order, name_of, words_at_random
+from dpsan.analysis.verify.checks import in_random_order, name_of, words_at_random
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import distributions

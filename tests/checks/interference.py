@@ -19,7 +19,7 @@ import numpy as np
 
 from checks import KEY, words_of
 from checks.samples import SAMPLES, Sample
-from dpsan.analysis.verify import base
+from dpsan.analysis.verify import checks as base
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import LetterCase, article_for

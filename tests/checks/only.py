@@ -5,7 +5,7 @@ from collections import Counter
 from functools import partial
 
 from checks import KEY
-from dpsan.analysis.verify.base import rewritten
+from dpsan.analysis.verify.checks import rewritten
 from dpsan.errors import number
 from dpsan.only.decision import NAMES
 from dpsan.only.view import COLUMN

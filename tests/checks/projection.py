@@ -10,7 +10,7 @@ import numpy as np
 from support import records_of
 
 from checks import KEY
-from dpsan.analysis.verify.base import drawn_rows, words_at_random
+from dpsan.analysis.verify.checks import drawn_rows, words_at_random
 from dpsan.mechanisms.tables import PointSampler
 from dpsan.privacy.randomness import Streams, derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from checks import KEY
-from dpsan.analysis.verify.base import drawn_rows, name_of, words_at_random
+from dpsan.analysis.verify.checks import drawn_rows, name_of, words_at_random
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.randomness import derive_key

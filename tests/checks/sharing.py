@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checks import KEY
-from dpsan.analysis.verify import base
+from dpsan.analysis.verify import checks as base
 from dpsan.analysis.verify.independence import Line, same, width_of
 from dpsan.privacy.randomness import BLOCK, derive_key
 from dpsan.sanitize.sanitizer import Sanitizer

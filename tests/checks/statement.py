@@ -9,7 +9,7 @@ import math
 from collections import Counter
 
 from checks import KEY
-from dpsan.analysis.verify.base import rewritten, unknown_strings, words_at_random
+from dpsan.analysis.verify.checks import rewritten, unknown_strings, words_at_random
 from dpsan.embeddings.word_lists import STRINGS
 from dpsan.errors import counted, number
 from dpsan.mechanisms.base import certify

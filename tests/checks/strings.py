@@ -15,7 +15,7 @@ from itertools import cycle, islice
 from typing import NamedTuple
 
 from checks import KEY, words_of
-from dpsan.analysis.verify import base
+from dpsan.analysis.verify import checks as base
 from dpsan.analysis.verify.program import passing
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Accountant

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from checks import KEY
-from dpsan.analysis.verify.base import words_at_random
+from dpsan.analysis.verify.checks import words_at_random
 from dpsan.outcomes.intervals import log_tail_of_share
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.sanitizer import Sanitizer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.analysis.verify.base import rewritten
+from dpsan.analysis.verify.checks import rewritten
 from dpsan.embeddings import file_digest
 from dpsan.embeddings.store import Store
 from dpsan.run.workers import Pool

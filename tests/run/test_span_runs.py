@@ -10,7 +10,7 @@ from support import cases, cut_long, make_embeddings, share_of_event
 
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown
-from dpsan.analysis.verify.base import exposures
+from dpsan.analysis.verify.checks import exposures
 from dpsan.cli.rewrite import Rewrite
 from dpsan.errors import UsageError
 from dpsan.files import source

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import audit_rows, cut_long, fits, make_embeddings, share_of_event
 
-from dpsan.analysis.verify.base import exposures
+from dpsan.analysis.verify.checks import exposures
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tables.sparse import FEWEST, grid_response
 from dpsan.privacy.randomness import new_key

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.analysis.pages import Facts, Part, Prose, Shown, by_name, named
-from dpsan.analysis.verify.base import Check
+from dpsan.analysis.verify.checks import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
 from dpsan.errors import Hint, UsageError, printable
 from dpsan.files.atomic_files import AtomicFile, check_writable

@@ -28,8 +28,8 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify import base
-from dpsan.analysis.verify.base import Check
+from dpsan.analysis.verify import checks
+from dpsan.analysis.verify.checks import Check
 from dpsan.mechanisms.tables import PointSampler, Sampler
 from dpsan.outcomes.distributions import distributions, has_distribution
 from dpsan.outcomes.intervals import EProcess, log_tail_of_cells, log_tail_of_share, surprise
@@ -101,7 +101,7 @@ class _Comparison:
             pmf = distributions(self.stated, ids)
             repeated = [text for text in texts[part] for _ in range(many)]
             subkey = derive_key(key, at)
-            sampled = base.drawn_rows(self.sanitizer, repeated, subkey).reshape(len(ids), many)
+            sampled = checks.drawn_rows(self.sanitizer, repeated, subkey).reshape(len(ids), many)
             expected += pmf.sum(axis=0) * many
             outputs += np.bincount(sampled[sampled >= 0], minlength=n)
             cells = [_cells(*counted, many) for counted in zip(pmf, ids.tolist(), strict=True)]
@@ -175,7 +175,7 @@ def goodness_of_fit(
     texts = [inputs[at] for at in deep.tolist()]
     first = comparison.draw(rows[deep], texts, often, derive_key(key, "often"))
     most = min(_SWEPT, max(64, _ENTRIES // n))
-    words = base.words_at_random(sanitizer, most, derive_key(key, "words"))
+    words = checks.words_at_random(sanitizer, most, derive_key(key, "words"))
     few = int(np.clip(draws // 2 // max(1, len(words)), *_FEW))
     swept = comparison.draw(words, [keys[w] for w in words], few, derive_key(key, "few"))
     # The words that look worst are drawn afresh: one word of thousands may be the broken one.  So
@@ -196,11 +196,11 @@ def goodness_of_fit(
         "bets": np.array([comparison.everything.log_tail()]),
         "signs": np.array([comparison.signed.log_tail()]),
     }
-    worst, log = base.bonferroni(families)
+    worst, log = checks.bonferroni(families)
     compared = len(np.unique(np.concatenate([rows[deep], words])))
     made = comparison.draws
     figures: dict[str, float] = {"draws": made, "inputs": compared, "words_of_the_vocabulary": n}
-    figures |= {"log10_probability": base.log10(log)}
+    figures |= {"log10_probability": checks.log10(log)}
     if log > math.log(ERROR):
         sentence = f"{made:,} draws of {compared:,} inputs have the certified distribution"
         return Check(name, True, sentence, figures)
@@ -211,9 +211,9 @@ def goodness_of_fit(
     }
     if (what := together.get(worst)) is None:
         given = {"often": rows[deep], "few": words, "again": suspects}[worst]
-        what = base.name_of(sanitizer, int(given[int(np.argmin(families[worst]))]))
+        what = checks.name_of(sanitizer, int(given[int(np.argmin(families[worst]))]))
     sentence = f"draws of {what} do not have the certified distribution"
-    return Check(name, False, f"{sentence}: {base.probability(log)} by chance", figures)
+    return Check(name, False, f"{sentence}: {checks.probability(log)} by chance", figures)
 
 
 _VALUES: Final = 1 << 19
@@ -260,10 +260,10 @@ def noise_fit(
         families["signs of coordinates"] = log_tail_of_share(agree, m, np.full(len(agree), 0.5))
     same = float((above[::2] == above[1::2]).sum())
     families["signs of two words"] = log_tail_of_share(np.array([same]), m // 2 * d, np.array(0.5))
-    worst, log = base.bonferroni(families)
-    figures["log10_probability"] = base.log10(log)
+    worst, log = checks.bonferroni(families)
+    figures["log10_probability"] = checks.log10(log)
     if log > math.log(ERROR):
         sentence = f"{m:,} vectors of {d} dimensions have the distribution of the proof"
         return Check("noise", True, sentence, figures)
     sentence = f"{m:,} vectors do not have the {worst} of the proof"
-    return Check("noise", False, f"{sentence}: {base.probability(log)} by chance", figures)
+    return Check("noise", False, f"{sentence}: {checks.probability(log)} by chance", figures)

@@ -24,8 +24,8 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify import base
-from dpsan.analysis.verify.base import Check
+from dpsan.analysis.verify import checks
+from dpsan.analysis.verify.checks import Check
 from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -89,11 +89,11 @@ def independence(
         noise_tested: the noise was tested itself, in case its outputs show nothing.
     """
     name, unit = "independence", sanitizer.spec.consistent
-    gap = base.between(sanitizer)
+    gap = checks.between(sanitizer)
     # All are ⊥; they must differ only where equal words share their draw.
     many = _WIDEST + 1
     different = 1 if unit is None else many
-    strings = base.unknown_strings(sanitizer, different) * (many // different)
+    strings = checks.unknown_strings(sanitizer, different) * (many // different)
     if gap is None or not strings:
         return Check(name, None, "no string is known whose draws could be compared")
     q = _agreement(stated, sanitizer.space.n, derive_key(key, "pilot"))
@@ -149,7 +149,7 @@ def _known(sanitizer: Sanitizer, stated: Sampler, gap: str, key: bytes) -> tuple
     Public words are no protected input, and may be written unchanged.
     """
     keys = sanitizer.embeddings.index_to_key
-    rows = base.words_at_random(sanitizer, _CANDIDATES, key).tolist()
+    rows = checks.words_at_random(sanitizer, _CANDIDATES, key).tolist()
     words = [
         (_agreement(stated, row, derive_key(key, "pilot", row)), keys[row])
         for row in rows
@@ -218,7 +218,7 @@ class _Comparison:
             if not what and len(written) >= width:
                 what = same(positions, ("positions of a line",))
             if what:
-                chance = base.probability(math.log(ERROR))
+                chance = checks.probability(math.log(ERROR))
                 agree = "they have the same draws throughout"
                 raise _JudgedError(f"two {what} share random numbers: {agree}: {chance} by chance")
 
@@ -242,7 +242,7 @@ class _Comparison:
             units: dict[tuple[int, ...], tuple[str, ...]] = {}
             for files, many, copies in parts:
                 documents, subkey = [written * many] * len(files), derive_key(key, "run", run)
-                outputs_of_files = base.rewritten(
+                outputs_of_files = checks.rewritten(
                     self.sanitizer, documents, subkey, copies=copies, files=files
                 )
                 for file, output in zip(files, outputs_of_files, strict=True):
@@ -264,11 +264,11 @@ class _Comparison:
     def _compare_workers(self, document: bytes, key: bytes) -> None:
         """Compare the lines of worker processes with those of one process."""
         keys = self.sanitizer.embeddings.index_to_key
-        chosen = base.words_at_random(self.sanitizer, _MANY, derive_key(key, "words")).tolist()
+        chosen = checks.words_at_random(self.sanitizer, _MANY, derive_key(key, "words")).tolist()
         document += self.gap.join(keys[row] for row in chosen).encode()
         self.figures["lines_of_workers"] = document.count(b"\n")
-        (alone,) = base.rewritten(self.sanitizer, [document], key)
-        (shared,) = base.rewritten(self.sanitizer, [document], key, workers=self.workers, batch=2)
+        (alone,) = checks.rewritten(self.sanitizer, [document], key)
+        (shared,) = checks.rewritten(self.sanitizer, [document], key, workers=self.workers, batch=2)
         if alone != shared:
             sentence = "worker processes write other words than one process under the same key"
             raise _JudgedError(sentence)

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, in_random_order
+from dpsan.analysis.verify.checks import Check, in_random_order
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, noise_fit
 from dpsan.analysis.verify.independence import independence
 from dpsan.embeddings.word_lists import NUMBERS

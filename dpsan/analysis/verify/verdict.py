@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.analysis.verify.base import Check, Exposure, exposures, unknown_words
+from dpsan.analysis.verify.checks import Check, Exposure, exposures, unknown_words
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import refuse
