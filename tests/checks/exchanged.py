@@ -126,6 +126,8 @@ class Drawn:
             return True
         if self._addresses and (len(word) < 3 or " " in word):
             return True
+        if self._initials(word):
+            return True
         if any(self._of_nation(name, nations) for name in (word, self.old.lower())):
             return True
         before = (self.places.block[self.places.start[token] - 1] for token in self.tokens)
@@ -135,6 +137,16 @@ class Drawn:
             return False
         beside = {word for token in self.tokens for word in self._beside(token)}
         return not phrases.isdisjoint(beside)
+
+    def _initials(self, word: str) -> bool:
+        """Return whether two letters were, or would be, those of two words."""
+        if any(self.view.form[token] < 0 for token in self._addresses):
+            return word[0] != self.old[0].lower()
+        capitals = re.findall(r"\b[^\W\d_]{2}\b", self.text)
+        pairs = re.findall(r"\b([^\W\d_])[\w'\u2019]*\s+(?=([^\W\d_]))", self.text)
+        if len(word) == 2 and word.upper() in {"".join(pair).upper() for pair in pairs}:
+            return True
+        return any(word[0].upper() in both for both in capitals if both.isupper())
 
     def _of_nation(self, word: str, nations: Mapping[str, str]) -> bool:
         """Return whether a country of a nation, or a nation of a country, stands in the text."""
