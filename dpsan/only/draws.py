@@ -359,7 +359,9 @@ class Draws:
             out[row] += "es" if out[row][-1] in "szxSZX" else "s"
         for row in decision.possessive.nonzero()[0].tolist():
             ending = "'" if out[row][-1] in "sS" else "'s"
-            out[row] += ending.upper() if decision.caps[row] == UPPER else ending
+            acronym = decision.groups[decision.group[row]].startswith("acr")  # SY's, and no SY'S
+            loud = decision.caps[row] == UPPER and not acronym
+            out[row] += ending.upper() if loud else ending
         return out
 
 
