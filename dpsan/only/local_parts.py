@@ -25,6 +25,8 @@ _ROLES: Final = (
 )
 ROLES: Final = frozenset(" ".join(_ROLES).split())
 """Local parts that stay where no word of their unit is the same."""
+_NAMED: Final = ("given_f", "given_m", "given_u", "surname", "unknown")
+"""Labels of words that have initials."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 _SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
@@ -71,7 +73,7 @@ def find_initials(view: View, places: Places) -> None:
     """Find which two capitals are the initials of one pair of words in their text."""
     word = (view.form < 0) & (view.trigger == 0) & ~view.labelled(EDGE, "func")
     two = (word & (view.caps == UPPER) & (places.end - places.start == 2)).nonzero()[0]
-    name = word & among(view.caps, [TITLE, MIXED]) & ~view.labelled("plain", "title")
+    name = word & among(view.caps, [TITLE, MIXED]) & view.labelled(*_NAMED)
     pair = name[:-1] & name[1:] & (view.gap[1:] == GAP["space"]) if len(two) else name[:0]
     first = pair.nonzero()[0]
     first = first[np.isin(view.text[first], view.text[two])]

@@ -82,6 +82,11 @@ class Drawn:
         return any(not isinstance(part, str) for cut in pieces for part in cut)
 
     @property
+    def initials(self) -> bool:
+        """Return whether it is a word of two letters that are those of two words."""
+        return bool(self.words) and not self.view.pieces.keys().isdisjoint(self.tokens)
+
+    @property
     def shared(self) -> bool:
         """Return whether it is an address with a piece that occurs in its text once more."""
         one, *more = (
@@ -140,7 +145,11 @@ class Drawn:
 
     def _initials(self, word: str) -> bool:
         """Return whether two letters were, or would be, those of two words."""
-        if any(self.view.form[token] < 0 for token in self._addresses):
+        ids = {int(self.view.equal[token]) for token in self.tokens}
+        of_names = (
+            pieces for token, pieces in self.view.pieces.items() if self.view.form[token] < 0
+        )
+        if any(not ids.isdisjoint(cut) for pieces in of_names for piece in pieces for cut in piece):
             return word[0] != self.old[0].lower()
         capitals = re.findall(r"\b[^\W\d_]{2}\b", self.text)
         pairs = re.findall(r"\b([^\W\d_])[\w'\u2019]*\s+(?=([^\W\d_]))", self.text)
