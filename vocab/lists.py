@@ -306,7 +306,7 @@ def aligned(outputs: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
             countries.get(city.lower(), countries.get(group, "")).title() for city in towns
         ]
         for group, towns in outputs.items()
-        if group == "city" or group.startswith("city_")
+        if group in ("city", "cityen") or group.startswith("city_")
     }
 
 

@@ -19,6 +19,8 @@ from dpsan.only.view import LOWER
 _EMAIL: Final[Pool] = ("email", "", ())
 INITIAL: Final = "initial"
 """Group of initials."""
+INITIALS: Final = "acr2"
+"""Group of initials of two names."""
 _HOST: Final = "@example"
 _OTHER_HOST: Final = "@mail{}.example"
 """Host of an address whose local part another address of the unit has too."""
@@ -89,7 +91,7 @@ def write_addresses(
     units: Mapping[int, Units],
     plans: Plans,
 ) -> None:
-    """Write names of their units into new addresses, and no e-mail address of a unit twice.
+    """Write names of their units into new addresses and initials, and no e-mail address twice.
 
     Args:
         slots: of the decision, in which each name of an address has one.
@@ -101,6 +103,13 @@ def write_addresses(
     named = np.array([plan.home == NAMED for plan in slots.plans])[slots.pool].nonzero()[0]
     columns = slots.unit[named].tolist(), slots.key[named].tolist()
     slot_of = dict(zip(zip(*columns, strict=True), named.tolist(), strict=True))
+    for at in new[[slots.plans[pool].pool[0] == INITIALS for pool in slots.pool[new]]].tolist():
+        parts = [*chain.from_iterable(decision.locals.get(int(slots.row[at]), ()))]
+        names = [slot_of.get((int(slots.unit[at]), part), -1) for part in parts]
+        if parts and min(names) >= 0:
+            letters = "".join(_written(slots, name, plans)[0] for name in names)
+            slots.texts[slots.number[at]] = letters.upper()
+            slots.chance[at] = max(slots.chance[at], 0.03)  # few first letters are frequent
     mail = np.array([plan.home == _EMAIL for plan in slots.plans])[slots.pool].nonzero()[0]
     used: defaultdict[int, set[str]] = defaultdict(set)
     for at, unit in zip(mail.tolist(), slots.unit[mail].tolist(), strict=True):

@@ -46,7 +46,11 @@ GIVEN: Final = frozenset({"given_f", "given_m", "given_u", "given_x"})
 NAMES = GIVEN | {"surname", PLURAL}
 """Groups of names: Grace is Pam wherever she stands, and in addresses."""
 COUNTRY: Final = "country"
+STATES: Final = ("state", "statecode")
+"""Groups of states of America, and of their codes in the same order."""
 CITY: Final = "city"
+AMERICAN: Final = "cityen"
+"""Group of cities whose states are known."""
 WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "day_fr", "day_es"))
 DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
 ENGLISH: Final = ("month", "month3")
@@ -97,7 +101,8 @@ class Decision:
     articles: NDArray[np.int64]
     """Token, pattern of capitals, and row of the drawn token behind it: (a, 3)."""
     locals: dict[int, tuple[Cut, ...]]
-    """By the row of an e-mail address the pieces of its local part: marks, and keys of names."""
+    """By the row of an e-mail address the pieces of its local part: marks, and keys of names; by
+    the row of initials the keys of both names."""
     sums: tuple[Sum, ...]
     """Replaced numbers that follow from others of their text, by their rows; -1 and less: one less
     than a count that passes, as a negative number."""
@@ -159,7 +164,8 @@ def decide(
     loud = eased.nonzero()[0]
     if len(loud):
         # COPD may become asthma, and Crohn's disease too: in small letters
-        loud = loud[~match.relation("upline", loud) & ~match.relation("capline", loud)]
+        titled = match.relation("capline", loud) & (caps[loud] == TITLE)
+        loud = loud[~match.relation("upline", loud) & ~titled]
         capital = match.relation("start", loud) | rules.brands[group[loud]]
         caps[loud] = np.where(capital, TITLE, LOWER)
     first = np.full(len(group), -1)
@@ -176,7 +182,8 @@ def decide(
             if group[token] == handle:
                 named = any(not isinstance(part, str) for cut in read for part in cut)
                 group[token] = login if named else handle
-            if group[token] != handle:
+            told = all(not isinstance(cut[0], str) for cut in read)
+            if group[token] != handle and (view.form[token] >= 0 or told):
                 local[int(row[token])] = read
     key_of_row = first[key[at]]
     order, of_sort = np.zeros(len(at), np.int32), group[at]
@@ -212,16 +219,19 @@ def decide(
 def _leaders(
     view: View, rules: Rules, group: NDArray[np.int16], at: NDArray[np.intp], first: Ints
 ) -> NDArray[np.int64]:
-    """Return the row of the country of a nation, or of the city before a country; -1: none."""
+    """Return the row of the country of a nation, or of the city before a country or state; -1:
+    none.
+    """
     out = np.full(len(at), -1, np.int64)
-    nations, (country,) = rules.codes(NATIONS), rules.codes([COUNTRY])
-    rows = (group[at] == country).nonzero()[0]
+    nations = rules.codes(NATIONS)
+    homes = rules.codes(name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_")
+    for names, cities in ((STATES, rules.codes([AMERICAN])), ([COUNTRY], homes)):
+        rows = among(group[at], rules.codes(names)).nonzero()[0]
+        near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
+        behind = rows[near & among(group[at[rows] - 1], cities)]
+        out[behind] = behind - 1
     if not len(rows):
         return out
-    city = rules.codes(name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_")
-    near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
-    behind = rows[near & among(group[at[rows] - 1], city)]
-    out[behind] = behind - 1
     # Of the words for nations those that have a country in their text, whatever the block is.
     led, pairs = among(group[at], nations).nonzero()[0], view.text * np.int64(len(group))
     inside = np.isin(pairs[at[led]] + view.stem[at[led]], pairs[at[rows]] + view.equal[at[rows]])

@@ -7,6 +7,7 @@ from bisect import bisect
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from dpsan.only.decision import MEDICINE, Decision
@@ -21,6 +22,8 @@ _BEHIND: Final = 16
 _BEFORE: Final = 3
 _AHEAD: Final = 4
 """Tokens from a medicine to its dose, and from a dose to its medicine, which count as more."""
+_FAR: Final = 8
+"""Medicines further ahead: the last one that has doses is that of a dose beside none."""
 Doses = Mapping[tuple[str, str], Sequence[str]]
 """Doses of a medicine in a unit, ascending."""
 
@@ -42,11 +45,17 @@ def fit_doses(decision: Decision, slots: Slots, tokens: list[str], doses: Doses)
         name = decision.groups[decision.group[row]]
         joined = _JOINED.fullmatch(tokens[row]) if name == "quantity" else None
         unit = UNITS.get(name, "mg") if name in DOSED else joined[1] if joined else ""
-        token, found = int(decision.at[row]), []
-        window = slice(bisect(places, token - _BEHIND - 1), bisect(places, token + _BEFORE))
-        for at, place in zip(medicines[window], places[window], strict=True) if unit else ():
+        token = int(decision.at[row])
+        found: list[tuple[int, tuple[str, str]]] = []
+        begin, behind = bisect(places, token - _BEHIND - 1), bisect(places, token + _BEFORE)
+        near = zip(medicines[begin:behind], places[begin:behind], strict=True)
+        before = slice(max(begin - _FAR, 0), begin)
+        far = [*zip(medicines[before], places[before], strict=True)][::-1]
+        for at, place in chain(near, far) if unit else ():
+            if decision.text[at] != decision.text[row] or (found and place < token - _BEHIND):
+                continue
             its = tokens[at].lower(), unit.replace("µg", "mcg")
-            if its in doses and decision.text[at] == decision.text[row]:
+            if its in doses:
                 found.append((token - place if place < token else place - token + _AHEAD, its))
         if found:
             several[int(decision.text[row]), *min(found)[1]].append(row)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from dpsan.only.addresses import name_pieces, write_addresses
 from dpsan.only.apart import keep_apart
-from dpsan.only.decision import CITY, COUNTRY, PLURAL, Decision
+from dpsan.only.decision import AMERICAN, CITY, COUNTRY, PLURAL, STATES, Decision
 from dpsan.only.doses import Doses, fit_doses
 from dpsan.only.injections import Injections
 from dpsan.only.marks import LARGE, SIZED, unsized
@@ -32,6 +32,7 @@ from dpsan.only.slots import (
     Slots,
     Unit,
     Units,
+    fit_ages,
     fit_births,
     keep_order,
     name_days,
@@ -89,15 +90,16 @@ class Draws:
     ) -> None:
         self.plans, self.together, self._pieces = plans, together, pieces
         self._doses = doses
-        countries = {country: at for at, country in enumerate(plans.words[COUNTRY])}
-        self._homelands = {
-            CITY + name.removeprefix("homeland"): [countries.get(country, -1) for country in homes]
-            for name, homes in plans.words.items()
-            if name.startswith("homeland")
-        }
-        """By group of cities the number of the country of each; -1: none."""
+        self._homelands: dict[str, list[int]] = {}
+        """By group of cities the number of the country or state of each; -1: none."""
+        for name, homes in plans.words.items():
+            if name.startswith("homeland"):
+                group = CITY + name.removeprefix("homeland")
+                places = plans.words[STATES[0] if group == AMERICAN else COUNTRY]
+                numbers = {place: at for at, place in enumerate(places)}
+                self._homelands[group] = [numbers.get(home, -1) for home in homes]
         self._chances = {
-            group: max(*map(homes.count, range(len(countries)))) / len(homes)
+            group: max(map(homes.count, {*homes} - {-1}), default=0) / len(homes)
             for group, homes in self._homelands.items()
         }
         """That a country stays as it is whose city stands in the text, by the group of the city."""
@@ -156,6 +158,7 @@ class Draws:
                 name_days(slots, decision.weekdays, self.plans.words, decision.order[slots.row])
                 settle(slots, [*compress(decision.sums, map(not_, first))], tables)
                 fit_births(slots, decision, tables)
+                fit_ages(slots, decision, tables)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)
         if self.together and kept:
@@ -246,12 +249,12 @@ class Draws:
         return pools, of_pool
 
     def _late(self, slots: Slots, decision: Decision) -> NDArray[np.int8]:
-        """Let cities lead countries, and countries nations; returns when slots of a text are drawn:
-        countries of cities before others, nations last.
+        """Let cities lead countries and states, and countries nations; returns when slots of a text
+        are drawn: countries of cities before others, nations last.
         """
         leader = np.append(decision.key, -1)[decision.leader[slots.row]]
         groups = [plan.pool[0] for plan in slots.plans]
-        country = np.array([group == COUNTRY for group in groups])[slots.pool]
+        country = np.array([group in (COUNTRY, *STATES) for group in groups])[slots.pool]
         if self.plans.injective and self.together:
             cities = np.array([group in self._homelands for group in groups])[slots.pool]
             leading = cities | country
@@ -313,7 +316,8 @@ class Draws:
             turn = turns[at], group.removesuffix("3")
             words = self.plans.words[group] if turn[1] in ("month", "day", "workday") else ()
             leader, lists = lead[at], self.plans.lists
-            homes = self._homelands.get(lists[slots.table[leader]]) if leader >= 0 else None
+            city = lists[slots.table[leader]] if leader >= 0 else ""
+            homes = self._homelands.get(city) if (city == AMERICAN) == (group in STATES) else None
             wanted = homes[number[leader]] if homes else -1
             same = [place for place, word in enumerate(words) if word[:3] == named.get(turn)]
             date = slots.plans[slots.pool[at]].home, permutation.size, turns[at]
@@ -355,7 +359,9 @@ class Draws:
             out[row] += "es" if out[row][-1] in "szxSZX" else "s"
         for row in decision.possessive.nonzero()[0].tolist():
             ending = "'" if out[row][-1] in "sS" else "'s"
-            out[row] += ending.upper() if decision.caps[row] == UPPER else ending
+            acronym = decision.groups[decision.group[row]].startswith("acr")  # SY's, and no SY'S
+            loud = decision.caps[row] == UPPER and not acronym
+            out[row] += ending.upper() if loud else ending
         return out
 
 

@@ -1,8 +1,9 @@
-"""Local parts of e-mail addresses and handles: which words of the unit their pieces may be."""
+"""Local parts of e-mail addresses and handles, and initials: which words their pieces may be."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from itertools import chain
 from typing import Final
@@ -15,7 +16,7 @@ from dpsan.only.hashes import Hashes
 from dpsan.only.marks import DIGIT as ANY_DIGIT
 from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.places import Places
-from dpsan.only.view import Cut, View
+from dpsan.only.view import EDGE, GAP, MIXED, TITLE, UPPER, Cut, View, among
 
 _ROLES: Final = (
     "admin billing bookings careers claims contact enquiries feedback hello help hr info invoices",
@@ -24,6 +25,8 @@ _ROLES: Final = (
 )
 ROLES: Final = frozenset(" ".join(_ROLES).split())
 """Local parts that stay where no word of their unit is the same."""
+_NAMED: Final = ("given_f", "given_m", "given_u", "surname", "unknown")
+"""Labels of words that have initials."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 _SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
@@ -64,6 +67,26 @@ def split_locals(view: View, places: Places) -> None:
             read[unit, local] = (((local,),),) if role else tuple(of_unit)
         view.pieces[i] = read[unit, local]
         places.pieces[i] = tuple(map(whole.__getitem__, pieces[local]))
+
+
+def find_initials(view: View, places: Places) -> None:
+    """Find which two capitals are the initials of one pair of words in their text."""
+    word = (view.form < 0) & (view.trigger == 0) & ~view.labelled(EDGE, "func")
+    two = (word & (view.caps == UPPER) & (places.end - places.start == 2)).nonzero()[0]
+    name = word & among(view.caps, [TITLE, MIXED]) & view.labelled(*_NAMED)
+    pair = name[:-1] & name[1:] & (view.gap[1:] == GAP["space"]) if len(two) else name[:0]
+    first = pair.nonzero()[0]
+    first = first[np.isin(view.text[first], view.text[two])]
+    of_letters: defaultdict[tuple[int, str], set[tuple[int, int]]] = defaultdict(set)
+    for text, token in zip(view.text[first].tolist(), first.tolist(), strict=True):
+        letters = "".join(places.block[at] for at in places.start[token : token + 2].tolist())
+        of_letters[text, letters].add((int(view.equal[token]), int(view.equal[token + 1])))
+    for token in two.tolist() if of_letters else ():
+        begin = int(places.start[token])
+        pairs = of_letters.get((int(view.text[token]), places.block[begin : begin + 2]), ())
+        if len(pairs) == 1:
+            view.pieces[token] = tuple(((of_name,), (LARGE,)) for of_name in min(pairs))
+            places.pieces[token] = (0, 0)
 
 
 def _plainly_spelt(places: Places) -> list[tuple[int, int]]:

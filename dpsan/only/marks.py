@@ -42,6 +42,8 @@ YEARS: Final = {
     ANY_YEAR: (1900, NOW),
 }
 """Classes of years that a form may show, each with another number of years."""
+LATE_YEARS: Final = f"FG{ANY_YEAR}"
+"""Classes of years from 2000 on, or of all."""
 Range = tuple[int, int, int]
 """Lowest, highest, and the width to which zeros fill it up."""
 _HALF_DAYS: Final = ((7, 11, 0), (1, 9, 0))

@@ -25,6 +25,8 @@ _DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
 _DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
 """Forms of times with a dot: clocks, and numbers that may be times."""
 _SECTION: Final = re.compile(rf"{DIGITS.pattern}{{1,2}}\.{DIGITS.pattern}{{1,2}}")
+_DOSE: Final = re.compile(rf"[m\u00b5c{DIGIT}]g$")
+"""Ends of the forms of joined doses: 250mg, 2g."""
 _DECIMAL: Final = re.compile(rf"{DIGITS.pattern}{{1,4}}\.{DIGITS.pattern}{{1,4}}")
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
@@ -277,10 +279,23 @@ def decimal(state: State) -> Flags:
     return np.array([*forms, False]).take(state.view.form)  # words have the form -1
 
 
+def joined_dose(state: State) -> Flags:
+    """Quantities that may be doses: 250mg and 1g, and no 3.2kg."""
+    forms = [bool(_DOSE.search(DIGITS.sub(DIGIT, form))) for form in state.view.forms]
+    return np.array([*forms, False]).take(state.view.form)  # words have the form -1
+
+
 def section(state: State) -> Flags:
     """Numbers of one or two digits, a dot and one or two more: 4.2, and no 1.249,90."""
     forms = np.array([_SECTION.fullmatch(form) is not None for form in state.view.forms] + [False])
     return forms.take(state.view.form)  # words have the form -1
+
+
+def initials(state: State) -> Flags:
+    """Two capitals that are the initials of two words beside each other in their text."""
+    out = np.zeros(len(state.group), np.bool_)
+    out[[token for token in state.view.pieces if state.view.form[token] < 0]] = True
+    return out
 
 
 FIXED: Final[dict[str, Callable[[State], Flags]]] = {
@@ -294,9 +309,11 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "foreign": foreign,
     "marks": repeated_mark,
     "section": section,
+    "initials": initials,
+    "adose": joined_dose,
     "decimal": decimal,
-    "of_him": about("him", "her"),
-    "of_her": about("her", "him"),
+    "of_him": about("him", "her", "madam"),
+    "of_her": about("her", "him", "sir"),
     "atwork": about("office", "leisure"),
     "of_britain": about("british", "american"),
     "of_america": about("american", "british"),

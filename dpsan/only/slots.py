@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from dpsan.only.dates import day_of_year, full_year, moment, weekday_of
 from dpsan.only.decision import MONTHS, VALUE, WEEKDAYS, Decision
-from dpsan.only.marks import DAY_FIRST
+from dpsan.only.marks import DAY_FIRST, LATE_YEARS, NOW
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.results import follow, reach
 from dpsan.only.sums import BIRTH, CLOCK, DAYS, FEW, RESULTS, STEP, TOTAL, Sum
 from dpsan.only.templates import Piece, ordinal
+from dpsan.only.view import among
 
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""
@@ -234,6 +235,35 @@ def fit_births(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]])
             years = int(re.sub(r"\D", "", age) or 0) + ((0, 0) < now < day)
             slots.texts[slots.number[birth]] = str(full_year(int(year)) - years)[-len(drawn) :]
             slots.chance[birth] = slots.chance[slots.of_row[whole]]
+
+
+def fit_ages(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]]) -> None:
+    """Write the one year before 2000 of a text with one age, as that of a birth: it is of this age
+    in its latest other year, or two years before the last one of the lists.
+
+    Args:
+        decision: whose sums tie no age of these texts to years.
+        lists: of words.
+    """
+    age, year = map(decision.groups.index, ("age", "year"))
+    rows = (decision.group == age).nonzero()[0]
+    tied = [int(decision.text[row.whole]) for row in decision.sums if row.kind == BIRTH]
+    texts = {*decision.text[rows].tolist()} - {*tied}
+    found = {text: (set[int](), set[int](), set[int]()) for text in texts}
+    rows = among(decision.group, [age, year]).nonzero()[0] if texts else rows[:0]
+    for row in rows[np.isin(decision.text[rows], [*texts])].tolist():
+        late = decision.group[row] == year and decision.forms[decision.form[row]][:1] in LATE_YEARS
+        part = int(decision.group[row] == year) + int(late)
+        found[int(decision.text[row])][part].add(int(slots.of_row[row]))
+    for ages, births, others in found.values():
+        if len(ages) == len(births) == 1:
+            (of_age,), (birth,) = ages, births
+            years = [full_year(int(other)) for other in slots.words([*others], lists)]
+            if slots.new[birth] and slots.table[birth] < 0:
+                text, drawn = slots.words([of_age, birth], lists)
+                born = max(years, default=NOW - 2) - int(re.sub(r"\D", "", text))
+                slots.texts[slots.number[birth]] = str(born)[-len(drawn) :]
+                slots.chance[birth] = slots.chance[of_age]
 
 
 def _day(

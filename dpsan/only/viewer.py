@@ -38,7 +38,7 @@ from dpsan.only.characters import (
 from dpsan.only.hashes import Hashes, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.local_parts import split_locals
+from dpsan.only.local_parts import find_initials, split_locals
 from dpsan.only.marks import DIGIT as MARK
 from dpsan.only.numerals import below_ten
 from dpsan.only.order import changes
@@ -352,6 +352,7 @@ class Viewer:
         view = View(label, caps, owns, gap, *relations, *names, {}, {}, near, found_sums, counts)
         places = Places(block.text, start, end, after, hashed, stem, {})
         split_locals(view, places)
+        find_initials(view, places)
         view.far_words.update(far_words(view, places, self.articles[0]))
         return view, places
 

@@ -221,8 +221,8 @@ class Blindness:
     def _others_of(self, drawn: Drawn) -> list[str]:
         """Return what may stand in the place of a word or string; empty: nothing is known."""
         group = int(drawn.decision.group[drawn.rows[0]])
-        if drawn.decision.groups[group] == LOGIN:
-            return []  # it has a name of its unit
+        if drawn.decision.groups[group] == LOGIN or drawn.initials:
+            return []  # it has a name of its unit, or the letters of two
         if not drawn.words:
             by_value = self._sanitizer.spec.epsilon is not None
             if by_value and self.rewriter.classes[group] == NUMBERS:

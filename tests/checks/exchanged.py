@@ -82,6 +82,11 @@ class Drawn:
         return any(not isinstance(part, str) for cut in pieces for part in cut)
 
     @property
+    def initials(self) -> bool:
+        """Return whether it is a word of two letters that are those of two words."""
+        return bool(self.words) and not self.view.pieces.keys().isdisjoint(self.tokens)
+
+    @property
     def shared(self) -> bool:
         """Return whether it is an address with a piece that occurs in its text once more."""
         one, *more = (
@@ -126,6 +131,8 @@ class Drawn:
             return True
         if self._addresses and (len(word) < 3 or " " in word):
             return True
+        if self._initials(word):
+            return True
         if any(self._of_nation(name, nations) for name in (word, self.old.lower())):
             return True
         before = (self.places.block[self.places.start[token] - 1] for token in self.tokens)
@@ -135,6 +142,20 @@ class Drawn:
             return False
         beside = {word for token in self.tokens for word in self._beside(token)}
         return not phrases.isdisjoint(beside)
+
+    def _initials(self, word: str) -> bool:
+        """Return whether two letters were, or would be, those of two words."""
+        ids = {int(self.view.equal[token]) for token in self.tokens}
+        of_names = (
+            pieces for token, pieces in self.view.pieces.items() if self.view.form[token] < 0
+        )
+        if any(not ids.isdisjoint(cut) for pieces in of_names for piece in pieces for cut in piece):
+            return word[0] != self.old[0].lower()
+        capitals = re.findall(r"\b[^\W\d_]{2}\b", self.text)
+        pairs = re.findall(r"\b([^\W\d_])[\w'\u2019]*\s+(?=([^\W\d_]))", self.text)
+        if len(word) == 2 and word.upper() in {"".join(pair).upper() for pair in pairs}:
+            return True
+        return any(word[0].upper() in both for both in capitals if both.isupper())
 
     def _of_nation(self, word: str, nations: Mapping[str, str]) -> bool:
         """Return whether a country of a nation, or a nation of a country, stands in the text."""
