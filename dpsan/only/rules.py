@@ -8,7 +8,7 @@ and capitals count as one array, the *kind* of a token.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
@@ -158,6 +158,8 @@ class Rules:
         """Countries that decide: all or none."""
         self.groups = ["undecided", "pass"]
         self._codes = {name: code for code, name in enumerate(self.groups)}
+        self._listed: dict[Collection[str], tuple[int, list[int]]] = {}
+        """By their names the codes of groups, and how many groups there were."""
         self.terms: dict[str, Term] = {}
         self.tests: list[Test] = []
         """Tests of positions, by their numbers."""
@@ -271,6 +273,12 @@ class Rules:
         return [self.triggers.index(word) + 1 for word in self._words.get("lettered", ())]
 
     @cached_property
+    def unclassed(self) -> Flags:
+        """True for labels of which no class has the group."""
+        names = [self.groups[code] for code in self.own_group.tolist()]
+        return np.array([name not in self.class_of for name in names])
+
+    @cached_property
     def named(self) -> Flags:
         """True for labels of lists that say what the word is."""
         names = {*self.groups, *(f"{name}?" for name in self.groups), "letter"}
@@ -285,7 +293,12 @@ class Rules:
 
     def codes(self, names: Iterable[str]) -> list[int]:
         """Return the codes of the groups that occur in a rule or label."""
-        return [self._codes[name] for name in names if name in self._codes]
+        key = names if isinstance(names, frozenset | tuple) else tuple(names)
+        many, codes = self._listed.get(key, (0, []))
+        if many != len(self.groups):
+            codes = [self._codes[name] for name in key if name in self._codes]
+            self._listed[key] = len(self.groups), codes
+        return codes
 
     def _patterns(self, text: str) -> tuple[tuple[Position, ...], ...]:
         """Return the patterns of fixed length, longest first."""
