@@ -30,6 +30,8 @@ def one_article(
         func: label of function words.
     """
     at = ((trigger == pair[0]) | (trigger == pair[1])).nonzero()[0]
+    if not len(at):
+        return
     behind = gap[np.minimum(at + 1, len(gap) - 1)]
     joined = ~among(behind, BEHIND_ARTICLE)
     joined |= (behind == GAP["line"]) & (caps[at] == ONE)  # a mark of a list
@@ -47,6 +49,8 @@ def far_words(view: View, places: Places, article: int) -> dict[int, int]:
         article: the trigger of articles.
     """
     at = (view.trigger == article).nonzero()[0]
+    if not len(at):
+        return {}
     marks = at[view.gap[at + 1] != GAP["space"]]
     words = {
         token: _behind_tags(places, token + 1)

@@ -86,6 +86,8 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
     odd |= hyphen & before & (points[spots - 2] == ord("-"))  # K-E-A
     if "-->" not in block.text:
         odd &= char != ord(">")
+    if not odd.any():
+        return spots[:0], spots[:0]
     blanks = (block.bits & (BLANK | NEWLINE) != 0).nonzero()[0]
     at = blanks.searchsorted(spots[odd])
     at = at[changes(at)]

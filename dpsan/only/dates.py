@@ -269,10 +269,11 @@ def earlier(
         form: index into ``forms``.
     """
     at = sort.nonzero()[0]
-    _, group = distinct(text[at] * np.int64(16) + sort[at])
-    mixed = np.isin(text, text[(sort == DAYS) | (sort == SORTS["ordinal"])])
-    # None is before one that stands alone.
-    at = at[(np.bincount(group).take(group) > 1) | mixed[at]]
+    if len(at):
+        _, group = distinct(text[at] * np.int64(16) + sort[at])
+        mixed = np.isin(text, text[(sort == DAYS) | (sort == SORTS["ordinal"])])
+        # None is before one that stands alone.
+        at = at[(np.bincount(group).take(group) > 1) | mixed[at]]
     if not len(at):
         return np.zeros(len(sort), np.int32), []
     # Times of a day are marked so too, and words have the form -1.

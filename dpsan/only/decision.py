@@ -74,6 +74,7 @@ PADDED: Final = ZERO * 2
 """Form of a day of two digits that begins with a zero."""
 HANDLE, LOGIN = "handle", "login"
 """Group of handles, and of those with a piece that is a name of their unit."""
+_DATED: Final = frozenset(ASCENDING | DOSED)
 MEDICINE: Final = "medicine"
 """How groups of medicines begin: one medicine stays one, with a dose and without."""
 
@@ -148,15 +149,9 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = (view.trigger == rules.triggers.index("a") + 1).nonzero()[0]
-    article = article[_in_english(view, match.state.text)[view.text[article]]]
-    word = article + 1
-    for at_word, token in enumerate(article.tolist() if view.far_words else ()):
-        word[at_word] = view.far_words.get(token, token + 1)
-    article, word = article[row[word] >= 0], word[row[word] >= 0]
-    # Type A, group A: a name
-    named = among(view.trigger[article - 1], rules.lettered) & (view.caps[article] == ONE)
-    article, word = article[~named], word[~named]
-    articles = np.stack([article, view.caps[article], row[word]], 1).astype(np.int64)
+    articles = np.zeros((0, 3), np.int64)
+    if len(article):
+        articles = _articles(view, rules, match.state.text, article, row)
     caps = view.caps.copy()
     eased = rules.nouns[group] & (caps == TITLE) | (rules.nouns | rules.brands)[group] & (
         caps == UPPER
@@ -186,15 +181,17 @@ def decide(
             if group[token] != handle and (view.form[token] >= 0 or told):
                 local[int(row[token])] = read
     key_of_row = first[key[at]]
-    order, of_sort = np.zeros(len(at), np.int32), group[at]
-    for form_of, sort in ONE_SORT:
-        of_sort = np.where(of_sort == rules.group(form_of), rules.group(sort), of_sort)
-    of_sort = np.where(among(of_sort, rules.codes(DOSED)), rules.group("dose"), of_sort)
-    for groups, of_form in ((ASCENDING | DOSED, 0), (ORDERED, form[at] + 1)):
+    order = np.zeros(len(at), np.int32)
+    for groups in (_DATED, ORDERED):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
         if len(rows) > 1:  # else there is none before
-            pool = (view.text[at] * np.int64(len(rules.groups)) + of_sort) * (len(forms) + 1)
-            order[rows] = ranks((pool + of_form)[rows], view.order[at[rows]])
+            some, of_sort = at[rows], group[at[rows]]
+            for form_of, sort in ONE_SORT:
+                of_sort = np.where(of_sort == rules.group(form_of), rules.group(sort), of_sort)
+            of_sort = np.where(among(of_sort, rules.codes(DOSED)), rules.group("dose"), of_sort)
+            pool = (view.text[some] * np.int64(len(rules.groups)) + of_sort) * (len(forms) + 1)
+            of_form = form[some] + 1 if groups is ORDERED else 0
+            order[rows] = ranks(pool + of_form, view.order[some])
     return Decision(
         at,
         group[at],
@@ -214,6 +211,21 @@ def decide(
         tuple(rules.groups),
         tuple(forms),
     )
+
+
+def _articles(
+    view: View, rules: Rules, texts: Groups, at: NDArray[np.intp], row: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the articles before drawn tokens: token, pattern of capitals, and row of the other."""
+    at = at[_in_english(view, texts)[view.text[at]]]
+    word = at + 1
+    for at_word, token in enumerate(at.tolist() if view.far_words else ()):
+        word[at_word] = view.far_words.get(token, token + 1)
+    at, word = at[row[word] >= 0], word[row[word] >= 0]
+    # Type A, group A: a name
+    named = among(view.trigger[at - 1], rules.lettered) & (view.caps[at] == ONE)
+    at, word = at[~named], word[~named]
+    return np.stack([at, view.caps[at], row[word]], 1).astype(np.int64)
 
 
 def _leaders(
@@ -245,6 +257,8 @@ def _sums(
     """Return by their rows the sums of which all numbers are replaced, each by any of its form, or
     are counts that pass.
     """
+    if not view.sums:
+        return ()
     free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
     names_of = {OF_DAY: DAYS_OF_MONTH, OF_MONTH: (*ENGLISH, "daymonth")}
     turns = {kind: {*rules.codes(names)} for kind, names in names_of.items()}
@@ -360,6 +374,8 @@ def _again(
     names are drawn.
     """
     named = ((marked > UNTYPED) & among(group, rules.codes(NAMES))).nonzero()[0]
+    if not len(named):
+        return group
     group_of = np.zeros(len(group), np.int16)
     group_of[view.equal[named]] = group[named]
     again = (group <= PASS) & (group_of[view.equal] > PASS) & (view.form < 0)

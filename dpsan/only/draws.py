@@ -152,12 +152,13 @@ class Draws:
                 keep_order(slots, new, decision.order[slots.row])
                 keep_times(slots, new, decision.order[slots.row])
                 tables = [*self.plans.words.values()]
-                keep_days(slots, decision)
-                first = [row.kind == AFTER or row.whole < 0 for row in decision.sums]
-                settle(slots, [*compress(decision.sums, first)], tables)
-                name_days(slots, decision.weekdays, self.plans.words, decision.order[slots.row])
-                settle(slots, [*compress(decision.sums, map(not_, first))], tables)
-                fit_births(slots, decision, tables)
+                if decision.sums or decision.weekdays:
+                    keep_days(slots, decision)
+                    first = [row.kind == AFTER or row.whole < 0 for row in decision.sums]
+                    settle(slots, [*compress(decision.sums, first)], tables)
+                    name_days(slots, decision.weekdays, self.plans.words, decision.order[slots.row])
+                    settle(slots, [*compress(decision.sums, map(not_, first))], tables)
+                    fit_births(slots, decision, tables)
                 fit_ages(slots, decision, tables)
             if self.together and decision.locals:
                 write_addresses(slots, new, decision, units, self.plans)

@@ -9,7 +9,8 @@ trigger word.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,7 @@ class Match:
             table.take(self._fields[field].take(at)) for field, table in parsed.tables.items()
         ]
         values += [self.relation(name, at) == wanted for name, wanted in parsed.related]
-        out: Flags = np.logical_or.reduce(values) if len(values) > 1 else values[0]
+        out: Flags = reduce(or_, values)
         return out
 
     def places(self, test: int) -> NDArray[np.intp]:
@@ -80,7 +81,7 @@ class Match:
         for term, offset in terms:
             if not len(at):
                 break
-            at = at.compress(self.holds(term, at + offset))
+            at = at.compress(self.holds(term, at + offset if offset else at))
         return at
 
     def _draw(self, position: Position, at: NDArray[np.intp], number: int) -> None:
@@ -103,7 +104,7 @@ class Match:
         self._found.look_up(rules.pattern_tests[fewest.take(rules.pattern_of) > 0])
         for row in fewest.nonzero()[0].tolist():
             pattern = rules.patterns[row]
-            if not all(groups & self._groups for groups in pattern.drawn):
+            if pattern.drawn and not all(groups & self._groups for groups in pattern.drawn):
                 continue
             at = self._holding(pattern.terms, self._found.begins(pattern.tests))
             if len(at):

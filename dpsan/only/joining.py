@@ -60,6 +60,8 @@ def join_phrases(
         at = opens[opens + size <= n]
         for step in range(size - 1):
             at = at[blank.take(at + step)]
+        if not len(at):
+            continue
         phrases = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
         at, phrases = at[phrases >= 0], phrases[phrases >= 0]
         if not len(at):

@@ -6,8 +6,8 @@ have few combinations of codes: there, it is made for each combination.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ _MOST: Final = 1 << 21
 """Numbers of which a table is made."""
 _LONGEST: Final = 16
 """More than the tokens of a pattern."""
+
+_NOWHERE: Final = np.zeros(0, np.intp)
 
 
 def packed(tables: Sequence[Flags]) -> NDArray[np.uint8]:
@@ -47,15 +49,24 @@ class Packed:
         """Bits of eight tests, for each token: those of a test are beside each other."""
         self.present = np.unpackbits(present, bitorder="little")
         """1 for each test that may hold for a token, then zeros."""
-        self._flags: dict[int, Flags] = {}
+        self._flags: dict[int, Any] = {}
 
     def look_up(self, tests: NDArray[np.intp]) -> None:
         """Look up all tokens for some tests at once, which takes less time than one by one."""
         masks = (1 << (tests & 7)).astype(np.uint8)
         flags = self._bits[tests >> 3] & masks[:, None] != 0
-        self._flags |= zip(tests.tolist(), flags, strict=True)
+        self._flags |= zip(tests.tolist(), self._kept(flags), strict=True)
 
-    def flags(self, test: int) -> Flags:
+    @staticmethod
+    def _kept(flags: NDArray[np.bool_]) -> Iterable[Any]:
+        """Return a number for the flags of each test: numpy takes longer for few tokens."""
+        rows = np.packbits(flags, axis=1, bitorder="little")
+        data, width = rows.tobytes(), rows.shape[1]
+        return [
+            int.from_bytes(data[at : at + width], "little") for at in range(0, len(data), width)
+        ]
+
+    def flags(self, test: int) -> Any:
         """Return of each token whether a test may hold for it."""
         if test not in self._flags:
             self.look_up(np.array([test]))
@@ -63,12 +74,14 @@ class Packed:
 
     def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
         """Return the tokens at which a row of tests may hold, one for each token."""
-        first, *others = map(self.flags, tests)
-        last = len(first) - len(others)
-        begins = first[:last]
-        for offset, flags in enumerate(others, 1):
-            begins = begins & flags[offset : last + offset]
-        return begins.nonzero()[0]
+        begins = self.flags(tests[0])
+        for offset, test in enumerate(tests[1:], 1):
+            begins &= self.flags(test) >> offset
+        if not begins:
+            return _NOWHERE
+        data = begins.to_bytes(self._bits.shape[1] // 8 + 1, "little")
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+        return bits.nonzero()[0]
 
 
 class Combined(Packed):
@@ -96,6 +109,10 @@ class Combined(Packed):
         self._sizes = (flags.astype("f4") @ self._counts.astype("f4")).tolist()
         """For how many tokens each test may hold."""
         self._places: dict[int, NDArray[np.intp]] = {}
+
+    @staticmethod
+    def _kept(flags: NDArray[np.bool_]) -> Iterable[Any]:
+        return flags
 
     def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
         """Return the tokens at which a row of tests may hold, one for each token, ascending."""

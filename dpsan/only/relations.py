@@ -72,7 +72,7 @@ class State:
     @cached_property
     def line(self) -> Groups:
         """The line of each token."""
-        return Groups(np.cumsum((self.view.gap == G["line"]) | self.view.edge | self.opening))
+        return Groups(((self.view.gap == G["line"]) | self.view.edge | self.opening).cumsum())
 
     @cached_property
     def unit(self) -> Groups:
@@ -165,8 +165,10 @@ def mostly_upper(state: State) -> Flags:
     """Lines in capitals."""
     view = state.view
     acronym = view.labelled(*(f"acr{n}" for n in range(2, 6)))
-    words = state.line.counts(state.word)
-    upper = state.line.counts(state.word & (view.caps == UPPER) & ~acronym)
+    loud = state.word & (view.caps == UPPER) & ~acronym
+    if not loud.any():
+        return np.zeros(len(state.word), np.bool_)
+    words, upper = state.line.counts(state.word), state.line.counts(loud)
     return state.line.tokens((words >= 3) & (upper >= MOSTLY * words))
 
 
@@ -215,7 +217,10 @@ def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flag
 
 def clinical(state: State) -> Flags:
     """Units with four words of health or more, at least one of fifty."""
-    count = state.unit.having(state.words("clinical"))
+    places = state.words("clinical")
+    if len(places) < 4:
+        return np.zeros_like(state.word)
+    count = state.unit.having(places)
     return state.unit.tokens((count >= 4) & (50 * count >= state.unit.counts(state.word)))
 
 
@@ -231,6 +236,8 @@ def foreign(state: State) -> Flags:
     with more English ones.
     """
     places, english = state.words("foreign"), state.view.labelled("func")
+    if len(places) < 4:
+        return np.zeros_like(english)
     count = state.unit.having(places)
     units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
     if not units.any():
@@ -267,7 +274,10 @@ def beside_date(state: State, at: NDArray[np.intp]) -> Flags:
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
-    mark = line_start(state) & view.labelled("letter")
+    mark = view.labelled("letter")
+    if not mark.any():
+        return mark
+    mark &= line_start(state)
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal.compress(mark), minlength=len(mark))
     return np.asarray(mark & (count > 1).take(view.equal))

@@ -158,6 +158,8 @@ class Rules:
         """Countries that decide: all or none."""
         self.groups = ["undecided", "pass"]
         self._codes = {name: code for code, name in enumerate(self.groups)}
+        self._listed: dict[tuple[int, tuple[str, ...]], list[int]] = {}
+        """Codes of groups, by how many groups there are and their names."""
         self.terms: dict[str, Term] = {}
         self.tests: list[Test] = []
         """Tests of positions, by their numbers."""
@@ -271,6 +273,11 @@ class Rules:
         return [self.triggers.index(word) + 1 for word in self._words.get("lettered", ())]
 
     @cached_property
+    def unclassed(self) -> Flags:
+        """True for labels of which no class has the group."""
+        return np.array([self.groups[at] not in self.class_of for at in self.own_group.tolist()])
+
+    @cached_property
     def named(self) -> Flags:
         """True for labels of lists that say what the word is."""
         names = {*self.groups, *(f"{name}?" for name in self.groups), "letter"}
@@ -278,14 +285,16 @@ class Rules:
 
     def label_codes(self, name: str) -> list[int]:
         """Return the codes of a set of labels, or of one label."""
-        members = chain(
-            *(self._sets.get(member, [member]) for member in self._sets.get(name, [name]))
-        )
+        names = self._sets.get(name, [name])
+        members = chain(*(self._sets.get(member, [member]) for member in names))
         return [self.labels.index(label) for label in members]
 
     def codes(self, names: Iterable[str]) -> list[int]:
         """Return the codes of the groups that occur in a rule or label."""
-        return [self._codes[name] for name in names if name in self._codes]
+        key = len(self.groups), tuple(names)
+        if key not in self._listed:
+            self._listed[key] = [self._codes[name] for name in key[1] if name in self._codes]
+        return self._listed[key]
 
     def _patterns(self, text: str) -> tuple[tuple[Position, ...], ...]:
         """Return the patterns of fixed length, longest first."""

@@ -40,12 +40,12 @@ def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArra
     listed = rules.own_group[view.label]
     free = ~view.labelled(KEPT)
     # What no class holds has no outputs: it becomes a name, also a string that usually passes.
-    bare = ~among(listed, rules.codes(rules.class_of))
+    bare = rules.unclassed[view.label]
     named = rules.named[view.label]
     out = np.where(bare, rules.group("surname"), listed)
     untyped = (marked <= UNTYPED) | (view.form >= 0)
     change = (marked > 0) & free & untyped & (group <= PASS)
-    for mark in np.unique(marked[free & ~untyped]).tolist():
+    for mark in sorted({*marked[free & ~untyped].tolist()}):
         row, of_type = rules.types[mark - UNTYPED - 1], (marked == mark) & free & ~untyped
         names = [name for group in row.groups for name in rules.classes.get(group, [group])]
         codes = rules.codes(names)

@@ -141,8 +141,7 @@ class Viewer:
         text = BETWEEN + BETWEEN.join(texts) + BETWEEN
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         bits, small = self._characters(points)
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        edges = np.append(0, np.cumsum(lengths + 1)).astype(np.int32)
+        edges = np.append(0, np.cumsum([len(text) + 1 for text in texts])).astype(np.int32)
         marks = (bits & APOSTROPHE != 0).nonzero()[0]
         capitals = running(bits & CAPITAL != 0)
         block = Block(text, points, small, bits, Hashes(small), capitals, marks, edges)
@@ -204,26 +203,27 @@ class Viewer:
         mark = small.take(np.maximum(end - 2, 0)) == ord("'")
         possessive = (length > 2) & mark & (small.take(end - 1) == ord("s"))
         owned = possessive.nonzero()[0]
+        after = end.copy()
+        end = end.copy()
         listed = owned[row[owned] >= 0]
         label = lexicon.codes[row[listed], 0]
         passes = (label == lexicon.code["plain"]) | (label == lexicon.code["func"])
         possessive[listed[passes]] = False
         owned = possessive.nonzero()[0]
-        after = end.copy()
-        end = end.copy()
         end[owned] -= 2
         # an apostrophe behind a capitalised word, if its unit has not opened a quotation
-        ahead, behind = bits[block.marks - 1], bits[block.marks + 1]
-        opening = block.marks[(behind & LETTER != 0) & (ahead & (LETTER | DIGIT) == 0)]
         bare = (bits.take(after) & APOSTROPHE != 0).nonzero()[0]
-        bare = bare[~possessive[bare] & (bits[start[bare]] & CAPITAL != 0)]
-        first = block.edges[block.edges.searchsorted(start[bare]) - 1]
-        bare = bare[
-            (opening.searchsorted(start[bare]) == opening.searchsorted(first))
-            & (bits[after[bare] + 1] & (LETTER | DIGIT) == 0)
-        ]
-        possessive[bare] = True
-        after[bare] += 1
+        if len(bare):
+            ahead, behind = bits[block.marks - 1], bits[block.marks + 1]
+            opening = block.marks[(behind & LETTER != 0) & (ahead & (LETTER | DIGIT) == 0)]
+            bare = bare[~possessive[bare] & (bits[start[bare]] & CAPITAL != 0)]
+            first = block.edges[block.edges.searchsorted(start[bare]) - 1]
+            bare = bare[
+                (opening.searchsorted(start[bare]) == opening.searchsorted(first))
+                & (bits[after[bare] + 1] & (LETTER | DIGIT) == 0)
+            ]
+            possessive[bare] = True
+            after[bare] += 1
         whole[owned] = hashes.of(start[owned], end[owned])
         row[owned] = lexicon.table.rows(whole[owned])
         caps = pattern(block, start, end)
@@ -291,14 +291,15 @@ class Viewer:
         forms: dict[str, int] = {}
         written = [*map(strings.forms.__getitem__, inside.tolist())]
         days = among(kinds, [code[name] for name in dates.LABELS]).nonzero()[0].tolist()
-        texts = edges.searchsorted(where[days, 0]).tolist()
-        cities = words["start"][words["label"] == code["citygb"]]
-        local = "£", "€", f"0{MARK}"
-        pounds = where[[at for at, form in enumerate(written) if form.startswith(local)], 0]
-        british = {*edges.searchsorted(np.append(cities, pounds)).tolist()} if days else ()
-        of_days = dates.day_forms([written[i] for i in days], texts, british)
-        for i, day_form in zip(days, of_days, strict=True):
-            written[i] = day_form
+        if days:
+            texts = edges.searchsorted(where[days, 0]).tolist()
+            cities = words["start"][words["label"] == code["citygb"]]
+            local = "£", "€", f"0{MARK}"
+            pounds = where[[at for at, form in enumerate(written) if form.startswith(local)], 0]
+            british = {*edges.searchsorted(np.append(cities, pounds)).tolist()}
+            of_days = dates.day_forms([written[i] for i in days], texts, british)
+            for i, day_form in zip(days, of_days, strict=True):
+                written[i] = day_form
         ids = [forms.setdefault(marks, len(forms)) for marks in written]
         form_of = np.array(ids, np.int32)
         keys, caps_of = hashes.of(where[:, 0], where[:, 1]), np.full(m, NONE, np.uint8)
@@ -315,7 +316,7 @@ class Viewer:
         form = filled(form_of, -1, -1, np.int32)
         hashed = filled(keys, 0, words["hash"], np.uint64)
         row = filled(-1, -1, words["row"], np.int32)
-        text_of = np.cumsum(label == code[EDGE], dtype=np.int32) - np.int32(1)
+        text_of = (label == code[EDGE]).cumsum(dtype=np.int32) - np.int32(1)
         index = np.minimum(text_of, len(of_text) - 1, dtype=np.int32)
         unit = (changes(of_text).cumsum(dtype=np.int32) - np.int32(1)).take(index)
         gap = gaps(block, np.append(0, after[:-1]), start)

@@ -203,18 +203,23 @@ class Memo(MemoFile):
         _check_unit(unit)
         refuse(unit == "", "a unit needs a name")
         passing = None if unit is None else self._units.passing
-        if passing is None:
+        if unit is None or passing is None:
             return self._rewritten(lines, unit, spans).lines
-        marked = spans or [[] for _ in lines]
-        pairs = zip(passing.digests(lines), marked, strict=True)
-        digests = [b"" if of_text else digest for digest, of_text in pairs]
-        at = [index for index, digest in enumerate(digests) if digest not in passing]
-        rest = [lines[index] for index in at]
-        done = self._rewritten(rest, unit, spans and [spans[index] for index in at])
-        passing.learn(rest, [digests[index] for index in at], done)
-        for index, line in zip(at, done.lines, strict=True):
-            lines[index] = line
-        return lines
+        digests, outputs = passing.digests(lines, spans), self._units.outputs
+        with self._one_thread:
+            seen = self._units.seen(unit)
+        pairs = [*zip(digests, lines, strict=True)]
+        known = {key: seen.get(key, line) for key, line in pairs if key in seen or key in passing}
+        at = [index for index, key in enumerate(digests) if key not in known]
+        if at:
+            rest, fresh = [lines[index] for index in at], [digests[index] for index in at]
+            done = self._rewritten(rest, unit, spans and [spans[index] for index in at])
+            if seen and outputs.get(unit, (b"", {}))[1] is not seen:
+                return self._drawn_texts(lines, unit, spans)  # another process has changed it
+            passing.learn(rest, fresh, done)
+            outputs.learn(unit, fresh, done.lines)
+            known |= zip(fresh, done.lines, strict=True)
+        return [known[key] for key in digests]
 
     def _rewritten(
         self, lines: Sequence[str], unit: str | None, spans: Sequence[Spans] | None = None
@@ -283,6 +288,8 @@ class Memo(MemoFile):
     def forget(self, unit: str) -> bool:
         _check_unit(unit)
         with self._one_thread:
+            if units := vars(self).get("_units"):
+                units.outputs.pop(unit, None)
             return super().forget(unit)
 
 

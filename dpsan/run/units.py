@@ -33,10 +33,13 @@ from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.decided import MOST, Shared
 from dpsan.sanitize.result import Sanitized, Texts, together
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text.spanned_tokens import Spans
 
 _MARK: Final = np.dtype("<u8")
 _PASSING: Final = 1 << 16
 """Most texts of which it is remembered that no word of them is replaced."""
+_HELD: Final = 1 << 24
+"""Most characters of outputs that are held."""
 
 
 @dataclass
@@ -76,9 +79,12 @@ class Passing(set[bytes]):
         super().__init__()
         self._key = new_key()
 
-    def digests(self, texts: Sequence[str]) -> list[bytes]:
-        """Return what stands for texts."""
-        raw = (text.encode("utf-8", "surrogatepass") for text in texts)
+    def digests(self, texts: Sequence[str], spans: Sequence[Spans] | None = None) -> list[bytes]:
+        """Return what stands for texts, and for the type of those that are a span of one."""
+        raw = [text.encode("utf-8", "surrogatepass") for text in texts]
+        for at, of_text in enumerate(spans or ()):
+            if of_text:  # all of the text, see Record.kinds; no text has a byte of 255
+                raw[at] += b"\xff" + "".join(of_text[0][2:]).encode()
         return [blake2b(text, key=self._key, digest_size=16).digest() for text in raw]
 
     def learn(self, texts: Sequence[str], digests: Sequence[bytes], done: Sanitized) -> None:
@@ -86,9 +92,51 @@ class Passing(set[bytes]):
         if len(self) > _PASSING:
             self.clear()
         rows = zip(texts, digests, done.lines, done.drawn, strict=True)
-        self.update(
-            digest for text, digest, line, drawn in rows if digest and not drawn and line == text
-        )
+        self.update(digest for text, digest, line, drawn in rows if not drawn and line == text)
+
+
+class Seen(dict[str, tuple[bytes, dict[bytes, str]]]):
+    """The outputs of texts of units: a conversation repeats its messages.
+
+    What a text became in a unit it becomes again, as long as the row of the unit is what this
+    process has read or written: until it is erased, or another process adds words.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._key, self._size = new_key(), 0
+
+    def of(self, unit: str, row: bytes | None) -> dict[bytes, str]:
+        """Return the outputs of a unit, by the digests of their texts.
+
+        Args:
+            row: of the unit, as it is now; None without one.
+        """
+        digest, lines = self.get(unit, (b"", {}))
+        if row is None or digest != self._digest(row):
+            self.pop(unit, None)
+            return {}
+        return lines
+
+    def moved(self, unit: str, row: bytes) -> None:
+        """Take in the new row of a unit."""
+        self._grow(_HELD >> 16)
+        self[unit] = self._digest(row), self.get(unit, (b"", {}))[1]
+
+    def learn(self, unit: str, digests: Sequence[bytes], lines: Sequence[str]) -> None:
+        """Take in outputs of a unit, if it has a row."""
+        if unit in self:
+            self[unit][1].update(zip(digests, lines, strict=True))
+            self._grow(sum(map(len, lines)) + (_HELD >> 17) * len(lines))
+
+    def _digest(self, row: bytes) -> bytes:
+        return blake2b(row, key=self._key, digest_size=16).digest()
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        if self._size > _HELD:
+            self.clear()
+            self._size = 0
 
 
 class Units:
@@ -103,6 +151,11 @@ class Units:
     def __init__(self, file: MemoFile, settings: bytes, sanitizer: Sanitizer) -> None:
         self._file, self.sanitizer, self._settings = file, sanitizer, settings
         self.passing = Passing() if sanitizer.replacing else None
+        self.outputs = Seen()
+
+    def seen(self, unit: str) -> dict[bytes, str]:
+        """Return the outputs of texts of a unit, as its row is now.  Raises OutputError."""
+        return self.outputs.of(unit, self._file.unit(unit, self._settings))
 
     def submit(self, workers: Workers, batch: Texts, units: Sequence[str]) -> Pending:
         """Submit a batch.
@@ -170,6 +223,7 @@ class Units:
         stored, plans = [], replacing.draws.plans
         for number, unit in enumerate(names):
             stored.append(data := self._file.unit(unit, self._settings))
+            self.outputs.of(unit, data)
             units.append(Shared(number) if data is None else unpacked(data, number, plans))
         before = [(len(unit.ids), len(unit.originals)) for unit in units]
         of_text = [numbers[unit] for unit in pending.units]
@@ -190,6 +244,7 @@ class Units:
             cost = accountant.composed(draws)
             loss = float(cost.epsilon), float(cost.delta)
             self._file.put_unit(unit, self._settings, data, *loss, new=new)
+            self.outputs.moved(unit, data)
 
 
 def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:

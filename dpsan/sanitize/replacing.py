@@ -178,10 +178,13 @@ class OnlyRewriter:
         begin, end = places.start[spots[order]].tolist(), places.after[spots[order]].tolist()
         block = places.block
         between = [block[a:b] for a, b in zip(end, [*begin[1:], len(block)], strict=True)]
-        points = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
-        lines = (points == ord("\n")).nonzero()[0]
-        rows = places.start[at].searchsorted(lines, "right") - 1
-        broken = rows[lines < np.append(places.after[at], 0)[rows]]
+        breaks = dict[int, int]()
+        if "\n" in block:
+            points = np.frombuffer(block.encode("utf-32-le", "surrogatepass"), np.uint32)
+            lines = (points == ord("\n")).nonzero()[0]
+            rows = places.start[at].searchsorted(lines, "right") - 1
+            broken = rows[lines < np.append(places.after[at], 0)[rows]]
+            breaks = dict(Counter(broken.tolist()))
         pieces = {row: places.pieces[int(at[row])] for row in decision.locals}
         actions = np.full(len(edge), _PLAIN)
         actions[view.labelled(KEPT)] = _KEPT
@@ -220,7 +223,7 @@ class OnlyRewriter:
             pieces,
             between,
             order,
-            dict(Counter(broken.tolist())),
+            breaks,
             dict(zip(result.ACTIONS, words, strict=True)),
             int(listed.min()) if len(listed) else 0,
             int(plain_names.sum()),

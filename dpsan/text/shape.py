@@ -154,7 +154,9 @@ def visible(text: str) -> bool:
     """Return whether nothing in a text is invisible."""
     if text.isascii():  # most often, and without an engine
         return text.isprintable() or not text.encode().translate(None, _SEEN_ASCII)
-    return not INVISIBLE.search(text)
+    # Without its ASCII a text is short: an engine takes ten times as long.
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _SEEN_ASCII)
+    return not INVISIBLE.search(rest.decode("utf-8", "surrogatepass"))
 
 
 _BROKEN: Final = re.match(r"(?:\.[0-9]++)?+x", ".x") is not None

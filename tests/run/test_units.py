@@ -332,12 +332,31 @@ def test_a_text_without_replaced_words_is_decided_once(tmp_path, monkeypatch):
             memo._units, "submit", lambda *given: decided.append(given[1].texts) or submit(*given)
         )
         assert memo.rewrite(texts, unit="a") == first
-        assert decided == [texts[1:]]  # the other one loses its mark each time
+        assert decided == []
         other = memo.rewrite(texts, unit="b")
+        assert decided == [texts[1:]]  # the other one loses its mark each time
         assert other[:2] == first[:2] == ["Please wait.", "ab"]
         assert not set(other[2:]) & set(MESSAGES)
         assert sum(one == two for one, two in zip(first, other, strict=True)) < len(texts) // 2
         assert memo.rewrite(passes[:1], unit="c") == passes[:1]
+
+
+def test_what_an_erased_unit_had_is_not_written_again(tmp_path, monkeypatch):
+    """Another process erases it before a call, or during one of an old message and a new one."""
+    old, new = "Maria Lopez met us.", "Maria Lopez called Peter Novak."
+    with Memo(tmp_path, ONLY) as one, Memo(tmp_path, ONLY) as two:
+        one.rewrite(old, "a")
+        two.forget("a")
+        assert one.restore(one.rewrite(old, "a"), "a") == old
+        rewritten = one._rewritten
+        monkeypatch.setattr(one, "_rewritten", lambda *given: two.forget("a") and rewritten(*given))
+        assert [one.restore(line, "a") for line in one.rewrite([old, new], "a")] == [old, new]
+        monkeypatch.setattr(one, "_rewritten", rewritten)
+        assert one.forget("a")
+        assert not one._units.outputs
+        monkeypatch.setattr("dpsan.run.units._HELD", 10)
+        assert one.rewrite([old, "Hi."], "a")
+        assert not any(lines for _, lines in one._units.outputs.values())
 
 
 def test_a_surname_in_an_address_beside_another_one_stays_itself_in_its_unit(tmp_path):
