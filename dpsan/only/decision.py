@@ -223,7 +223,7 @@ def _articles(
         word[at_word] = view.far_words.get(token, token + 1)
     at, word = at[row[word] >= 0], word[row[word] >= 0]
     # Type A, group A: a name
-    named = among(view.trigger[at - 1], rules.lettered) & (view.caps[at] == ONE)
+    named = among(view.trigger[at - 1], rules.trigger_codes("lettered")) & (view.caps[at] == ONE)
     at, word = at[~named], word[~named]
     return np.stack([at, view.caps[at], row[word]], 1).astype(np.int64)
 
@@ -372,6 +372,8 @@ def _again(
 ) -> NDArray[np.int16]:
     """Return the groups where a word of a marked name is that name in all of its unit, as far as
     names are drawn.
+
+    A plain word in small letters, or before a pronoun, is none: *I hope you can*, *Will it come*.
     """
     named = ((marked > UNTYPED) & among(group, rules.codes(NAMES))).nonzero()[0]
     if not len(named):
@@ -380,6 +382,9 @@ def _again(
     group_of[view.equal[named]] = group[named]
     again = (group <= PASS) & (group_of[view.equal] > PASS) & (view.form < 0)
     again &= rules.kept[group_of[view.equal]] & ~view.labelled(KEPT)
+    plain = np.roll(among(view.trigger, rules.trigger_codes("pronoun")), -1) | (view.caps == LOWER)
+    names = ("plain??", "closed", "amb", "name??", "month??")
+    again &= ~(plain & among(view.label, [*chain.from_iterable(map(rules.label_codes, names))]))
     match.rule[again] = -1
     return np.where(again, group_of[view.equal], group).astype(np.int16)
 

@@ -267,10 +267,9 @@ class Rules:
             self.groups.append(name)
         return self._codes[name]
 
-    @cached_property
-    def lettered(self) -> list[int]:
-        """Codes of the trigger words before a single letter that is a name."""
-        return [self.triggers.index(word) + 1 for word in self._words.get("lettered", ())]
+    def trigger_codes(self, name: str) -> list[int]:
+        """Return the codes of the trigger words of a set, such as those before a letter."""
+        return [self.triggers.index(word) + 1 for word in self._words.get(name, ())]
 
     @cached_property
     def unclassed(self) -> Flags:

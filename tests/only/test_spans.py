@@ -238,6 +238,21 @@ def test_names_of_columns_that_tell_a_class(name, of):
     assert named_type(name) == (of and f"={of}")
 
 
+@cases(
+    "name, text, stays",
+    ("Hope Miller", "I hope you can help. Hope called.", "I hope you can help. "),
+    ("Will Ngo", "Will it come? You will.", "Will it come? You will."),
+    ("hope x", "we hope so", "we hope so"),
+)
+def test_a_name_of_a_column_does_not_replace_the_word_that_it_is(dpsan, name, text, stays):
+    """*I kristy you can help* would tell the name."""
+    told = ("rewrite", "-q", "-f", "csv", "--only", "people", "-k", "name,text", "--seed", "1")
+    table = f"name,text\n{name},{text}\n".encode()
+    row = dpsan(*told, stdin=table, status=0).stdout.decode().splitlines()[1]
+    assert f",{stays}" in row
+    assert name.split()[0] not in row.replace(stays, "")
+
+
 def test_a_name_with_a_colon_is_a_column(dpsan):
     (_, row) = rewritten(dpsan, "--only", "names", "-k", "a:b", "-f", "csv", stdin=b"a:b\nplain\n")
     assert row == "plain"
