@@ -9,7 +9,7 @@ from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.explain import explain, read
 from dpsan.analysis.verify.verdict import verify
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.outcomes.calibrate import Draft
 from dpsan.privacy.guarantee import Claim, Status

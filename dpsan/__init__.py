@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from dpsan.analysis.estimate import Estimate
     from dpsan.embeddings import load as load_embeddings
-    from dpsan.embeddings.base import Embeddings
+    from dpsan.embeddings.words import Embeddings
     from dpsan.mechanisms.registry import list_mechanisms, register
     from dpsan.run.memo import Memo
     from dpsan.sanitize.sanitizer import Sanitizer
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _HOMES: "Final" = {
-    "Embeddings": ("dpsan.embeddings.base", "Embeddings"),
+    "Embeddings": ("dpsan.embeddings.words", "Embeddings"),
     "Estimate": ("dpsan.analysis.estimate", "Estimate"),
     "Memo": ("dpsan.run.memo", "Memo"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),

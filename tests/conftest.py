@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, settings
 from shared_vocabulary import share_vocabulary
 from support import ROOT, SHARED, hear_signals, make_embeddings
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.store import Store
+from dpsan.embeddings.words import Embeddings
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.metric_space import MetricSpace

@@ -19,7 +19,7 @@ from page_parts import ROOT, table
 from dpsan.embeddings.store import Store
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.base import certify
+from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.registry import sections
 from dpsan.outcomes.calibrate import Draft, per_nat, solve
 from dpsan.outcomes.distributions import distributions, has_distribution

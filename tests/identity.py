@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.files.atomic_files import Sink
 from dpsan.files.source import FileSource
 from dpsan.formats.base import ReadOptions

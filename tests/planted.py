@@ -15,7 +15,7 @@ from broken_programs import (
     top_k,
 )
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.mechanisms.tables import PointSampler
 from dpsan.privacy import randomness
 from dpsan.run.workers import Inline

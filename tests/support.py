@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness

@@ -9,7 +9,7 @@ import pytest
 from support import ROOT, marked
 
 from dpsan.embeddings import load
-from dpsan.embeddings.base import AMBIGUOUS, HARM, NAME
+from dpsan.embeddings.words import AMBIGUOUS, HARM, NAME
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.space.metric_space import MetricSpace

@@ -43,10 +43,10 @@ from common.words import (
 )
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.rank_softmax import RankSoftmax
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate import Draft

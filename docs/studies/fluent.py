@@ -27,7 +27,7 @@ from recipe.kneser_ney import model_of
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.base import Embeddings, no_progress
+from dpsan.embeddings.words import Embeddings, no_progress
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.language import gap_kinds

@@ -33,8 +33,8 @@ from common.words import (
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper
 from dpsan.mechanisms.tldp_paper import (

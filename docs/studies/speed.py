@@ -29,8 +29,8 @@ import numpy as np
 
 from dpsan import __version__
 from dpsan.cli.options import parameters
-from dpsan.embeddings.base import word_frequencies
 from dpsan.embeddings.store import Store
+from dpsan.embeddings.words import word_frequencies
 from dpsan.errors import DpsanError, UsageError, check_name
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft

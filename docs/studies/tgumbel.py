@@ -30,11 +30,11 @@ from scipy.stats import rankdata
 
 from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import classifier
-from dpsan.embeddings.base import Embeddings, Progress
+from dpsan.embeddings.words import Embeddings, Progress
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale

@@ -22,9 +22,9 @@ from dpsan.sanitize.settings import SETTINGS, Settings
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
     from dpsan.analysis.pages import Shown
-    from dpsan.embeddings.base import Embeddings
     from dpsan.embeddings.store import Store
     from dpsan.embeddings.word_lists import PublicWords
+    from dpsan.embeddings.words import Embeddings
     from dpsan.formats.base import Format, ReadOptions
     from dpsan.space.metric_space import MetricSpace
 
@@ -158,7 +158,7 @@ class Vocabulary(Quiet):
         if self.quiet:
             return Store()
         from dpsan.cli.output import say
-        from dpsan.embeddings.base import WATCH
+        from dpsan.embeddings.words import WATCH
 
         WATCH.set(self.progress.table)
         return Store(note=say)

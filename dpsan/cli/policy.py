@@ -64,9 +64,12 @@ def read_policy(
         return None
     try:
         raw = path.read_bytes()
-        values = tomllib.loads(text := raw.decode())
+        values = tomllib.loads(text := raw.decode("utf-8-sig"))
     except OSError as error:
         raise PolicyError(path, file_reason(error)) from None
+    except UnicodeDecodeError:
+        hint = "save it as UTF-8, or iconv -f ENCODING -t UTF-8"
+        raise PolicyError(path, "not UTF-8", hint) from None
     except ValueError as error:  # the library's message has line and column
         raise PolicyError(path, f"not TOML: {error}", 'texts in quotes: only = "people"') from None
     _DIGESTS[path] = hashlib.sha256(raw).hexdigest()

@@ -6,7 +6,7 @@ seed, so nothing that rewrites may import it.  This package must not know distan
 private text.
 """
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.loading import file_digest, load, load_unsafe_pickle
+from dpsan.embeddings.words import Embeddings
 
 __all__ = ["Embeddings", "file_digest", "load", "load_unsafe_pickle"]

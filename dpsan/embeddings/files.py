@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, Progress, no_progress
+from dpsan.embeddings.words import Embeddings, Progress, no_progress
 from dpsan.errors import EmbeddingError, file_reason
 from dpsan.files.source import open_regular
 

@@ -16,9 +16,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import WATCH, Embeddings, Progress, no_progress, read_classes
 from dpsan.embeddings.files import Rows, check_dimensions, digest_of, open_embeddings, refuse
 from dpsan.embeddings.readers import header, is_number, read_binary, read_npz, read_text
+from dpsan.embeddings.words import WATCH, Embeddings, Progress, no_progress, read_classes
 from dpsan.errors import EmbeddingError, GensimMissingError, Hint, UsageError
 from dpsan.errors import reason as os_reason
 from dpsan.files.compression import unpack
@@ -245,7 +245,7 @@ def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
 #                     spelling that is the word itself is empty; without any, the second *TAB* is
 #                     left out too
 #     vectors.npy     little-endian float16 (n, d)
-#     classes.tsv     (word *TAB* class *LF*)*, see base.read_classes; may be missing
+#     classes.tsv     (word *TAB* class *LF*)*, see words.read_classes; may be missing
 #     tables/NAME.npz derived tables that take long to make, of the whole vocabulary
 #     capitals.tsv    (word *TAB* spelling *TAB* places *LF*)*: where a small word has a capital,
 #                     see text.letter_case; may be missing

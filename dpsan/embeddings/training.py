@@ -21,8 +21,8 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Progress, Watch, unseen
 from dpsan.embeddings.files import blocks_of_all
+from dpsan.embeddings.words import Progress, Watch, unseen
 from dpsan.errors import GensimMissingError, InputError
 from dpsan.files.compression import open_public
 from dpsan.text.batch import BoundedCache

@@ -298,6 +298,8 @@ class PrivateDatabase:
         damage = code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
         if damage or isinstance(error, UnicodeDecodeError):
             return self._damage()
+        if isinstance(error, sqlite3.ProgrammingError):
+            return OutputError(f"{self._path}: is closed", "use it inside its with statement")
         reason = _REASONS.get(code, getattr(error, "sqlite_errorname", type(error).__name__))
         return OutputError(f"{self._path}: cannot be used: {reason}")
 

@@ -267,7 +267,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
         return "name each, with commas: -k a,b"
     if re.search(r"[*?]|\[.+\]", name):
         return "columns have no patterns: name each, with commas: -k a,b"
-    if (before := name.rpartition(":")[0]) in names:
+    if ":" in name and (before := name.rpartition(":")[0]) in names:
         return f"after the colon stands one class: {before}:names"
     if set(several := re.split(r"[\s;|]+", name)) <= {*names}:
         return f"did you mean '{','.join(several)}'?"

@@ -34,7 +34,14 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Floats, Guarantee, Ids, IntegerResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import (
+    Floats,
+    Guarantee,
+    Ids,
+    IntegerResponse,
+    MetricSpace,
+    parameter,
+)
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.privacy.certificate import WEIGHT_ERROR
 

@@ -24,7 +24,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import Arithmetic, MetricSpace, clip_parameter
+from dpsan.mechanisms.mechanism import Arithmetic, MetricSpace, clip_parameter
 from dpsan.mechanisms.noise import ClippedNoise
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.diameters import l1_diameter

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 
-from dpsan.mechanisms.base import MetricSpace, clip_parameter
+from dpsan.mechanisms.mechanism import MetricSpace, clip_parameter
 from dpsan.mechanisms.noise import ClippedNoise
 from dpsan.privacy.rounding import LaplaceCoordinates
 

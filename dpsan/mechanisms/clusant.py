@@ -36,7 +36,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import Claim, Guarantee, IntegerResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import SCORE_CAP, TOP, DenseTable, weights_of
 from dpsan.mechanisms.tables.orders import Clusters
 from dpsan.privacy.certificate import WEIGHT_ERROR

@@ -32,7 +32,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import MetricSpace, parameter
+from dpsan.mechanisms.mechanism import MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import DenseTable, DisjointSupports, weights_of
 from dpsan.mechanisms.tables.orders import Clusters
 from dpsan.privacy.certificate import WEIGHT_ERROR

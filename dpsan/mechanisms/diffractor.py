@@ -26,7 +26,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace
+from dpsan.mechanisms.mechanism import Claim, Guarantee, IntegerResponse, MetricSpace
 from dpsan.mechanisms.tables.orders import RankNoise, RankTable, word_order
 
 

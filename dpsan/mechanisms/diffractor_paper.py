@@ -36,7 +36,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpsan.mechanisms.base import Guarantee, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import Guarantee, MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import DisjointSupports
 from dpsan.mechanisms.tables.orders import RankNoise, RankTable, word_order
 from dpsan.privacy.randomness import Streams

@@ -23,7 +23,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import Guarantee, MetricSpace
+from dpsan.mechanisms.mechanism import Guarantee, MetricSpace
 from dpsan.mechanisms.noise import GaussianNoise
 from dpsan.privacy.noise_formulas import gaussian_mu
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Guarantee, MetricSpace
+from dpsan.mechanisms.mechanism import Guarantee, MetricSpace
 from dpsan.mechanisms.noise import GaussianNoise
 from dpsan.privacy.noise_formulas import gaussian_delta
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 import sys
 
-from dpsan.mechanisms.base import Claim, Guarantee, MetricSpace, Status, delta_parameter
+from dpsan.mechanisms.mechanism import Claim, Guarantee, MetricSpace, Status, delta_parameter
 from dpsan.mechanisms.noise import GaussianNoise, paper_delta
 from dpsan.privacy.noise_formulas import gaussian_delta
 

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import MetricSpace, parameter
+from dpsan.mechanisms.mechanism import MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import DistanceWeights
 from dpsan.privacy.certificate import Metric
 from dpsan.space.arrays import Floats, Ids

@@ -14,7 +14,7 @@ Source
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import Guarantee, IntegerResponse
+from dpsan.mechanisms.mechanism import Guarantee, IntegerResponse
 from dpsan.space.metric_space import MetricSpace
 
 

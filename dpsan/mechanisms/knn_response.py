@@ -3,7 +3,7 @@
 Definition
     Outputs are the M = ``outputs`` most frequent words; S_w is the public set of the K = ``k``
     outputs nearest to w (w included if it is an output, ties by row number; words with a public
-    class, such as names of groups of people, take outputs by class first: ``base.tiers``).
+    class, such as names of groups of people, take outputs by class first: ``words.tiers``).
     P(u|w) = e^epsilon/Z for u in S_w, 1/Z for the other outputs, Z = K·e^epsilon + M - K.
     ⊥ gives a uniform output.  ``auto`` takes, of a grid with K >= 5, the (M, K) with the largest
     mean cosine of output and true word at this epsilon, weighted by the vocabulary's own (public)
@@ -49,7 +49,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import BaseResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import BaseResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.space.arrays import Floats, Ids, unit_rows
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Guarantee, IntegerResponse, MetricSpace
+from dpsan.mechanisms.mechanism import Guarantee, IntegerResponse, MetricSpace
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Arithmetic, Claim, Guarantee, PointSampler, parameter
+from dpsan.mechanisms.mechanism import Arithmetic, Claim, Guarantee, PointSampler, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.privacy.rounding import SphericalLaplace
 from dpsan.space.arrays import Floats, largest_norm

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dpsan.mechanisms.base import Certificate, Mechanism, clip_parameter, delta_parameter
+from dpsan.mechanisms.mechanism import Certificate, Mechanism, clip_parameter, delta_parameter
 from dpsan.mechanisms.tables import PointSampler, Projection, nearest, nearest_in
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, largest_escape

@@ -5,7 +5,7 @@ Definition
     0 <= lambda <= 1 and sum_u pi(u)·lambda_w(u) = c for every word w, Z = 1 + (e^epsilon - 1)·c.
     lambda_w fills up with the outputs most similar to w until their mass is c; the last one counts
     in part, which keeps Z equal for all words.  Words with a public class, such as names of
-    groups of people, take outputs by class first (``base.tiers``).  ⊥ draws from pi.  pi and c
+    groups of people, take outputs by class first (``words.tiers``).  ⊥ draws from pi.  pi and c
     are those of (nearly) largest mean similarity sum_w p(w) sum_u P(u|w) s(w,u) under public word
     frequencies p, made softer by ``spread`` and ``even``.
 Guarantee
@@ -69,9 +69,9 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from dpsan.embeddings.base import wanted_outputs
+from dpsan.embeddings.words import wanted_outputs
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import BaseResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import BaseResponse, MetricSpace, parameter
 from dpsan.mechanisms.tables.near_sets import Base, Group
 from dpsan.mechanisms.tables.public_base import (
     MOST_FREQUENT,

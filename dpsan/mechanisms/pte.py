@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Guarantee, PointSampler, parameter
+from dpsan.mechanisms.mechanism import Guarantee, PointSampler, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.privacy.randomness import seeded_key, streams_for
 from dpsan.privacy.rounding import SphericalLaplace

@@ -29,7 +29,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Floats, Ids, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import Floats, Ids, MetricSpace, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.tables import Projection, nearest
 from dpsan.privacy.randomness import Streams

@@ -33,7 +33,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.base import Guarantee, Mechanism, MetricSpace, Sampler, Status
+from dpsan.mechanisms.mechanism import Guarantee, Mechanism, MetricSpace, Sampler, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word

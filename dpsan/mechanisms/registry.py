@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dpsan.errors import OWN_MODULE, UsageError, check_name, file_reason, refuse
 from dpsan.files.packages import imported, installed
-from dpsan.mechanisms.base import BaseResponse, Mechanism
+from dpsan.mechanisms.mechanism import BaseResponse, Mechanism
 from dpsan.privacy.guarantee import Status
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import MetricSpace, parameter
+from dpsan.mechanisms.mechanism import MetricSpace, parameter
 from dpsan.mechanisms.tables.dense import (
     TOP,
     DenseTable,

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 
-from dpsan.mechanisms.base import parameter
+from dpsan.mechanisms.mechanism import parameter
 from dpsan.mechanisms.tables.dense import DistanceWeights
 
 

@@ -40,7 +40,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Claim, Guarantee, Mechanism, Sampler, Status
+from dpsan.mechanisms.mechanism import Claim, Guarantee, Mechanism, Sampler, Status
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,

@@ -35,7 +35,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Arithmetic, Guarantee, Mechanism, Status, parameter
+from dpsan.mechanisms.mechanism import Arithmetic, Guarantee, Mechanism, Status, parameter
 from dpsan.mechanisms.tables import Sampler, nearest
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table
 from dpsan.privacy.randomness import Streams

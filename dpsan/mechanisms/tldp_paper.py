@@ -46,7 +46,7 @@ from typing import ClassVar, Final, NamedTuple
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Floats, Ids, Mechanism, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import Floats, Ids, Mechanism, MetricSpace, parameter
 from dpsan.mechanisms.tables import Sampler, nearest
 from dpsan.privacy.guarantee import Guarantee, Loss, Status
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta

@@ -24,7 +24,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import clip_parameter, delta_parameter
+from dpsan.mechanisms.mechanism import clip_parameter, delta_parameter
 from dpsan.mechanisms.noise import TruncatedLaplace
 from dpsan.privacy.noise_formulas import sound_truncation
 

@@ -27,7 +27,7 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.base import Status, clip_parameter, delta_parameter
+from dpsan.mechanisms.mechanism import Status, clip_parameter, delta_parameter
 from dpsan.mechanisms.noise import TruncatedLaplace, paper_delta
 from dpsan.privacy.noise_formulas import padded_dimensions, published_truncation
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, MetricSpace, Parameter
+from dpsan.mechanisms.mechanism import Claim, Guarantee, IntegerResponse, MetricSpace, Parameter
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.sparse import SparseTable
 

@@ -26,7 +26,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import Arithmetic, Floats, Ids, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import Arithmetic, Floats, Ids, MetricSpace, parameter
 from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.tables import Projection
 from dpsan.privacy.randomness import Streams

@@ -27,7 +27,7 @@ from functools import partial
 
 import numpy as np
 
-from dpsan.mechanisms.base import Guarantee, IntegerResponse, MetricSpace
+from dpsan.mechanisms.mechanism import Guarantee, IntegerResponse, MetricSpace
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.space.arrays import Ids, Integers

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism, certify
+from dpsan.mechanisms.mechanism import Mechanism, certify
 from dpsan.mechanisms.registry import is_own, space_for
 from dpsan.outcomes.distributions import draw, words_at
 from dpsan.outcomes.intervals import Estimate

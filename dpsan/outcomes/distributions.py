@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Progress, no_progress
+from dpsan.embeddings.words import Progress, no_progress
 from dpsan.errors import counted, number, refuse
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.privacy import randomness
@@ -34,7 +34,7 @@ _LOST, _FEW = 0.05, 100
 def prior(space: MetricSpace) -> Floats:
     """Return the public probabilities of the inputs, shape (n + 1,), ⊥ last; they sum to 1.
 
-    See :func:`dpsan.embeddings.base.word_frequencies`.
+    See :func:`dpsan.embeddings.words.word_frequencies`.
     """
     return np.append(space.frequencies * (1 - UNKNOWN_PRIOR), UNKNOWN_PRIOR)
 

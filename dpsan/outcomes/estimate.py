@@ -22,7 +22,7 @@ from scipy import linalg, optimize, sparse
 from scipy.linalg import blas
 from scipy.special import kl_div
 
-from dpsan.embeddings.base import Progress, no_progress
+from dpsan.embeddings.words import Progress, no_progress
 from dpsan.errors import UsageError, number
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable

@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import WATCH
+from dpsan.embeddings.words import WATCH
 from dpsan.errors import counted
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, Emissions, has_distribution, words_at

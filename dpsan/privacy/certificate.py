@@ -5,7 +5,7 @@ The loss of input w against w' is ``max over outputs u of ln P(u|w) - ln P(u|w')
 inequality: it is ``S(w, w') + ln Z(w') - ln Z(w)``, so O(n²) values are enough instead of O(n³).
 
 A mechanism that has a closed form hands its distribution to one of the functions below
-(``Mechanism.certificate``); ``mechanisms.base.certify`` falls back on the matrix of a small
+(``Mechanism.certificate``); ``mechanisms.mechanism.certify`` falls back on the matrix of a small
 vocabulary.
 """
 

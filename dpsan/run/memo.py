@@ -295,7 +295,9 @@ class Memo(MemoFile):
 
 def _check_unit(unit: str | None) -> None:
     if not isinstance(unit or "", str):
-        raise TypeError(f"units must be strings (got {type(unit).__name__}: str(UNIT))")
+        raise TypeError(
+            f"units must be strings (got {type(unit).__name__}: str(UNIT), one for all of a call)"
+        )
 
 
 def _bytes(text: str) -> bytes:

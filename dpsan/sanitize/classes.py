@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dpsan.embeddings import word_lists
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.privacy.guarantee import WordGroup

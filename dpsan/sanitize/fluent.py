@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.outcomes.language import Gap, gap_kind
 from dpsan.outcomes.language.decoding import Tables, decode
 from dpsan.space.arrays import Ids

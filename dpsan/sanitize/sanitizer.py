@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.store import Store
+from dpsan.embeddings.words import Embeddings
 from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness

@@ -19,7 +19,7 @@ from dpsan.text.tokens import SEVERAL, SEVERAL_HINT, is_token, read_word_list
 
 if TYPE_CHECKING:
     from dpsan.embeddings.word_lists import PublicWords, WordClass
-    from dpsan.mechanisms.base import Mechanism
+    from dpsan.mechanisms.mechanism import Mechanism
     from dpsan.sanitize.consistent import Unit
 
 # The registry and the lists would load numpy; a test compares.

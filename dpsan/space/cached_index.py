@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings import file_digest, load
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.loading import load_unsafe_pickle
 from dpsan.embeddings.store import Entry, Store
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import EmbeddingError
 from dpsan.space.arrays import Floats32, largest_norm
 from dpsan.space.metric_space import Arrays, MetricSpace, centroid_of

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.embeddings.base import shown
+from dpsan.embeddings.words import shown
 from dpsan.errors import UsageError
 from dpsan.space.arrays import Floats, largest_norm, norms
 from dpsan.space.exact_search import FlatIndex

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings, shown, word_frequencies
 from dpsan.embeddings.loading import bundled_table
 from dpsan.embeddings.store import Entry, Store
+from dpsan.embeddings.words import Embeddings, shown, word_frequencies
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex

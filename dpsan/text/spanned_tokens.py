@@ -114,13 +114,15 @@ def strings_of(texts: Iterable[object]) -> list[str | None]:
     if isinstance(texts, Mapping) or hasattr(texts, "columns"):
         # They iterate over their keys, which would be rewritten, and the texts be left out.
         kind = type(texts).__name__
-        raise TypeError(f"texts must be strings (got a {kind}: choose one of its columns)")
+        what = f"got a {kind}: choose one of its columns, or rewrite_object(VALUE) for a dict"
+        raise TypeError(f"texts must be strings ({what})")
     if not isinstance(texts, Iterable):
         raise TypeError(f"texts must be a string or strings (got {type(texts).__name__})")
     every: list[str | None] = []
     for text in texts:
         if text is not None and not isinstance(text, str):
-            raise TypeError(f"texts must be strings, None if missing (got {type(text).__name__})")
+            what = f"got {type(text).__name__} as item {len(every) + 1}"
+            raise TypeError(f"texts must be strings, None if missing ({what})")
         every.append(text)
     return every
 

@@ -7,7 +7,7 @@ import numpy as np
 from recipe.kneser_ney import Counts, estimated, symbols_of_lines
 
 from dpsan.analysis.evaluate.pairs import Pairs
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.outcomes.language import Gap
 
 

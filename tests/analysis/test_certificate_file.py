@@ -18,7 +18,7 @@ from support import ROOT, cases, make_embeddings
 from dpsan.analysis import verify as certificates
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import OutputError, UsageError
-from dpsan.mechanisms.base import certify
+from dpsan.mechanisms.mechanism import certify
 from dpsan.sanitize.sanitizer import Sanitizer
 
 CHECKER = ROOT / "docs" / "check_certificate.py"

@@ -25,7 +25,7 @@ from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.cli import output
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.formats.base import ReadOptions
 from dpsan.mechanisms import MECHANISMS

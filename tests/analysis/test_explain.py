@@ -13,7 +13,7 @@ from support import make_embeddings
 
 from dpsan.analysis.explain import explain, figures_of, read, shown
 from dpsan.analysis.pages import page as html_page
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft

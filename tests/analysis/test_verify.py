@@ -13,11 +13,11 @@ from support import ROOT, cases, marked, share_of_event, some_mutants
 from dpsan.analysis.verify.checks import exposures, unknown_words
 from dpsan.analysis.verify.lower_bounds import Question, epsilon_lower, search
 from dpsan.analysis.verify.verdict import Verdict, claim_of, grade, verify
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import gaussian_classical
-from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
+from dpsan.mechanisms.mechanism import certify
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer

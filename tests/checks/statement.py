@@ -12,7 +12,7 @@ from checks import KEY
 from dpsan.analysis.verify.checks import rewritten, unknown_strings, words_at_random
 from dpsan.embeddings.word_lists import STRINGS
 from dpsan.errors import counted, number
-from dpsan.mechanisms.base import certify
+from dpsan.mechanisms.mechanism import certify
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Figure

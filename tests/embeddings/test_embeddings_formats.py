@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from support import cases, needs_gensim
 
 from dpsan.embeddings import file_digest, files, load
-from dpsan.embeddings.base import WATCH
 from dpsan.embeddings.readers import plain_numbers
+from dpsan.embeddings.words import WATCH
 from dpsan.errors import DpsanError, EmbeddingError, UsageError
 
 

@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 from support import fits, streams
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.space.metric_space import MetricSpace
 
 

@@ -14,14 +14,14 @@ from support import ROOT, at_first_epsilon, cases, fits, make_embeddings, stream
 from dpsan import Sanitizer, list_mechanisms, register
 from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.verify.verdict import Verdict, verify
-from dpsan.embeddings.base import WATCH
 from dpsan.embeddings.store import Store
+from dpsan.embeddings.words import WATCH
 from dpsan.errors import UnprovedError, UsageError
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS, registry
-from dpsan.mechanisms.base import Mechanism, certify
 from dpsan.mechanisms.bucket_exponential import BucketExponential
 from dpsan.mechanisms.clusant import CluSanT
 from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.mechanism import Mechanism, certify
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize import settings

@@ -17,11 +17,11 @@ from support import cases, largest_ratio, make_embeddings, streams
 from dpsan import Sanitizer
 from dpsan.embeddings import load
 from dpsan.embeddings import loading as bundled
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.store import Store
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import EmbeddingError, UsageError
-from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables import public_base
 from dpsan.mechanisms.tables.near_sets import Base
@@ -210,7 +210,7 @@ def test_optimum(listed, monkeypatch):
 SOLVE = """if True:
     import hashlib
     import numpy as np
-    from dpsan.embeddings.base import Embeddings
+    from dpsan.embeddings.words import Embeddings
     from dpsan.mechanisms.tables.public_base import BaseTask, base_table
     from dpsan.space.metric_space import MetricSpace, diameter_bound
     data = hashlib.shake_256(b"vectors").digest(500 * 24)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from line_laws import space_of
 from support import cases, make_embeddings
 
-from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.pte import ProjectedLaplace
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tables.dense import COARSE

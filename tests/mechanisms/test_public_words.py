@@ -11,8 +11,8 @@ from support import Held, cases, fits, largest_ratio, make_embeddings, share_of_
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables import near_sets
 from dpsan.mechanisms.tables import sparse as base_response

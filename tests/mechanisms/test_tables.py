@@ -18,14 +18,14 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, shortest_path
 from support import fits, make_embeddings, streams
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.char_response import CharResponse, differing
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.geodesic import Geodesic, neighbour_graph
 from dpsan.mechanisms.knn_response import KnnResponse, mean_cosines
 from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.santext_plus import SanTextPlus
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.mechanisms.tem import TEM

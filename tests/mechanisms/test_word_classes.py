@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support import make_embeddings
 
-from dpsan.embeddings import base as word_classes
-from dpsan.embeddings.base import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
+from dpsan.embeddings import words as word_classes
+from dpsan.embeddings.words import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.mechanisms.tables.public_base import softened, solved_base

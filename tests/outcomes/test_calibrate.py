@@ -9,7 +9,7 @@ from support import Held, at_first_epsilon, cases, make_embeddings, marked
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.base import certify
+from dpsan.mechanisms.mechanism import certify
 from dpsan.outcomes import calibrate
 from dpsan.outcomes.calibrate import Draft, Outputs, Target, solve
 from dpsan.outcomes.distributions import draw, expected_unchanged, words_at

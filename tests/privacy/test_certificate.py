@@ -10,12 +10,12 @@ from support import cases, make_embeddings
 
 from dpsan.embeddings.store import Store
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.base import certify
 from dpsan.mechanisms.exponential import Exponential
 from dpsan.mechanisms.geodesic import Geodesic
 from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.krr import KRR
 from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.uniform import Uniform

@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import gammaincinv, ndtri
 from support import cases, fits, make_embeddings, streams
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness, rounding

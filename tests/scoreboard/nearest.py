@@ -6,7 +6,7 @@ from unittest import mock
 
 import numpy as np
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space import int8_product

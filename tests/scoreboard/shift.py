@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.base import Sampler
+from dpsan.embeddings.words import Embeddings
+from dpsan.mechanisms.mechanism import Sampler
 from dpsan.sanitize.sanitizer import Sanitizer
 
 PLAIN = ["here", "there", "paris", "rome", "oslo", "bonn", "lima"]

@@ -13,8 +13,8 @@ from scipy.spatial.distance import pdist
 from support import make_embeddings
 
 from dpsan.embeddings import file_digest, load
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.store import Store
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.clipped_laplace import ClippedLaplace

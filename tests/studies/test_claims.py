@@ -15,7 +15,7 @@ from scipy import integrate, special, stats
 from scipy.special import lambertw
 from support import ALPHA, cases, make_embeddings, need_extra, streams
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.tldp import principal_components

@@ -13,7 +13,7 @@ from curse import STUDIES
 from scipy import stats
 from support import need_extra
 
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft

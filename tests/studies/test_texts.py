@@ -16,7 +16,7 @@ from support import extra_is_installed, need_extra
 
 from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import Labelled
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.calibrate import Draft

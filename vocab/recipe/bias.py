@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import HARM, Embeddings
+from dpsan.embeddings.words import HARM, Embeddings
 from dpsan.mechanisms.tables import Sampler
 from recipe.words import read_list
 

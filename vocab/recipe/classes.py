@@ -1,7 +1,7 @@
 """Public classes of words: groups of people, people in general, and what harms.
 
 Mechanisms with near sets keep harmful words out of the near sets of words that name a group
-(``dpsan/embeddings/base.py``).  The lists are those of vocab/identity, vocab/harm,
+(``dpsan/embeddings/words.py``).  The lists are those of vocab/identity, vocab/harm,
 vocab/polar (negative) and the names of vocab/kinds.  A word that is on several lists belongs to
 the first class of this order: groups, people, harm, names.  A listed name counts only if its usual
 spelling has a capital and it is on no other list of vocab/kinds: *may* and *houston* are no names.

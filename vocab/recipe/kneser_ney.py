@@ -22,8 +22,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.files import blocks_of_all
+from dpsan.embeddings.words import Embeddings
 from dpsan.outcomes.distributions import Progress
 from dpsan.outcomes.language import KINDS, Gap, gap_kinds, symbols_of
 from dpsan.outcomes.language.ngrams import FORMAT, STEP, WEIGHT, Ngrams

@@ -19,8 +19,8 @@ import numpy as np
 from common.words import share_of_draws, spread
 from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.base import Mechanism
+from dpsan.embeddings.words import Embeddings
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.distributions import Progress, draw
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids

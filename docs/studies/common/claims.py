@@ -13,8 +13,8 @@ from common.steps import in_steps
 from common.study import Asked, Result
 from common.sweeps import label
 from common.values import dimensions
-from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.base import Mechanism
+from dpsan.embeddings.words import Embeddings
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import Progress

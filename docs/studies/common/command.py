@@ -22,7 +22,7 @@ from common.values import at_least, drafts, numbers
 from dpsan import __version__
 from dpsan.cli import output
 from dpsan.cli.options import Vocabulary, parameters
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import DpsanError, printable
 from dpsan.files.atomic_files import check_writable, write_whole
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from common.sweeps import label
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.calibrate import Draft, Target, epsilon_for_loss
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace

@@ -20,7 +20,7 @@ from common.outcomes import Outcomes, from_pmfs
 from common.steps import in_steps, part_of
 from common.sweeps import label
 from common.words import mean_of_words, spread
-from dpsan.embeddings.base import Progress
+from dpsan.embeddings.words import Progress
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.knn_response import KnnResponse

@@ -20,9 +20,9 @@ from common.panels import Panel, Series
 from common.steps import in_steps
 from common.study import Asked, Result
 from common.values import dimensions, positive
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.guarantee import Status
 from dpsan.space.diameters import clipped

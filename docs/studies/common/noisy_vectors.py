@@ -15,8 +15,8 @@ import numpy as np
 
 from common.study import Asked
 from dpsan.analysis.compare.measure import Corpus
-from dpsan.embeddings.base import Embeddings
-from dpsan.mechanisms.base import Mechanism
+from dpsan.embeddings.words import Embeddings
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats, Ids
 from dpsan.space.metric_space import MetricSpace

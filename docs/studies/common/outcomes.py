@@ -18,8 +18,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Progress
-from dpsan.mechanisms.base import Mechanism
+from dpsan.embeddings.words import Progress
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.distributions import distributions
 from dpsan.space.arrays import Ids, blocks, unit_rows

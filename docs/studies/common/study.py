@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from common.panels import Panel
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import ExtraMissingError, UsageError
 from dpsan.mechanisms.registry import space_for
 from dpsan.outcomes.calibrate import Draft

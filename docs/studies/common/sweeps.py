@@ -13,7 +13,7 @@ import numpy as np
 from common.steps import in_steps, part_of
 from common.study import Asked
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.calibrate import Draft, per_nat
 from dpsan.outcomes.distributions import Progress, draw, has_distribution, words_at

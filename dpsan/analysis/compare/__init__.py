@@ -30,7 +30,7 @@ from dpsan.analysis.evaluate.accuracy import check_extra
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import Section, Shown
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import DpsanError, UnexpectedError, check_name, refuse
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.registry import is_own, mechanism_class, space_for

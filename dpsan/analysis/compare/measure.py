@@ -16,7 +16,7 @@ from dpsan.analysis.evaluate.accuracy import EVERY, VERSIONS, Accuracy, Labelled
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.errors import InputError, UsageError, refuse
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, Emissions, cosines, words_at
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.text_likelihood import Texts, by_position, ranks, sanitized

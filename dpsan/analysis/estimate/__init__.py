@@ -20,8 +20,8 @@ from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import Bar, Part, Prose, Section, Shown
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.word_lists import row_of
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, number, printable, refuse
 from dpsan.outcomes import estimate
 from dpsan.outcomes.distributions import OTHER_SETTINGS, check_outputs

@@ -26,9 +26,9 @@ from dpsan.analysis.evaluate.attack import (
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordKind
 from dpsan.analysis.pages import Cell, Section, Shown, by_name, written
-from dpsan.embeddings.base import Embeddings
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, counted, number
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.distributions import check_outputs, cosines
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language.ngrams import Ngrams, model_for

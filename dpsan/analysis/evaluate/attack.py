@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordKind
 from dpsan.formats.span_file import SpanFile
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.distributions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.language import Gap

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.embeddings.base import Embeddings, word_frequencies
 from dpsan.embeddings.word_lists import (
     BUNDLED,
     CLASSES,
@@ -22,6 +21,7 @@ from dpsan.embeddings.word_lists import (
     row_of,
     word_classes,
 )
+from dpsan.embeddings.words import Embeddings, word_frequencies
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.mechanisms.registry import own_file
 from dpsan.run.audit import read_header

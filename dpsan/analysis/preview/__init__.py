@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import Part, Prose, Section, Shown, by_name, plain_meaning
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
+from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, UsageError, counted, number, percent, printable
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.language import gap_kinds

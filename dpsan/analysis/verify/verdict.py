@@ -22,7 +22,7 @@ from dpsan.analysis.verify.checks import Check, Exposure, exposures, unknown_wor
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import refuse
-from dpsan.mechanisms.base import Mechanism, certify
+from dpsan.mechanisms.mechanism import Mechanism, certify
 from dpsan.mechanisms.registry import finite
 from dpsan.mechanisms.tables import Sampler, Table
 from dpsan.privacy import randomness

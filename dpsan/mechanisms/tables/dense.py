@@ -16,7 +16,14 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.base import Claim, Guarantee, IntegerResponse, Mechanism, MetricSpace, Status
+from dpsan.mechanisms.mechanism import (
+    Claim,
+    Guarantee,
+    IntegerResponse,
+    Mechanism,
+    MetricSpace,
+    Status,
+)
 from dpsan.mechanisms.tables import ROWS, Table
 from dpsan.privacy.certificate import (
     WEIGHT_ERROR,

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Classes, in_tiers
+from dpsan.embeddings.words import Classes, in_tiers
 from dpsan.space.arrays import Ids, directions, favoured, ranking
 from dpsan.space.metric_space import MetricSpace
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import shown
+from dpsan.embeddings.words import shown
 from dpsan.errors import UsageError, fewer_words
 from dpsan.mechanisms.tables import Table
 from dpsan.privacy.certificate import Certificate, log_ratio

@@ -28,7 +28,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import shown
+from dpsan.embeddings.words import shown
 from dpsan.space.arrays import Floats, Ids, ranking
 
 _LEAST: Final = 2.0**-12

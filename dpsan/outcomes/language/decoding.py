@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.language.lattice import Candidates, best_path, parts, posteriors, unit_ends
 from dpsan.outcomes.language.ngrams import Ngrams

@@ -19,8 +19,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.base import Embeddings
 from dpsan.embeddings.loading import bundled_digest, bundled_language_model
+from dpsan.embeddings.words import Embeddings
 from dpsan.outcomes.language import KINDS
 from dpsan.space.arrays import Ids
 

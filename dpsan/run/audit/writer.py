@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import WordClass
 from dpsan.files.atomic_files import PrivateFile
-from dpsan.mechanisms.base import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.registry import finite, own_file
 from dpsan.privacy.guarantee import WordGroup
 from dpsan.run.audit import SCHEMA, guarantee_row
