@@ -242,16 +242,19 @@ def made_once(path: Path, fill: Callable[[AtomicFile], object]) -> bool:
     """
     if os.path.lexists(path):
         return False
+    made = True
     try:
         with AtomicFile(path, private=True) as sink:
             fill(sink)
-            sink.commit()
-        return True
+            sink.seal()
+            sink.sync()
+            sink.publish()
     except OutputError:
         if not os.path.lexists(path):
             raise
-    source.sync_directory(path.parent)  # another process was faster
-    return False
+        made = False  # another process was faster
+    source.sync_directory(path.parent)
+    return made
 
 
 class PrivateFile:

@@ -112,6 +112,7 @@ def bad_records(row: Row, size: Size, folder: Path) -> None:
             more, becomes, _ = make(generator, end, invisible)
             inputs.append(more)
             expected = _behind(expected, becomes, name)
+        options["invalid"] = "replace"
         options["size"] = generator.choice([1, 7, 4096]) if generator.random() < 0.1 else 1 << 18
         options["batch"] = generator.choice([1, 7, 1 << 14])
         records = 0

@@ -132,7 +132,7 @@ def _html(case, records):
     out = [f"<title>{put(None)}</title><style>.{word()} {{color: red}}</style>"]
     for _ in range(records // 4):
         out.append(f'<p class="{word()}" title="{put(None)}">{put(None)}<!-- {put(None)} --></p>')
-        out.append(f'<a href="/{word()}">{put(None)}</a><script>var {word()} = 1;</script>')
+        out.append(f'<a href="/{put(None)}">{put(None)}</a><script>var {word()} = 1;</script>')
     case.data = "\n".join(out).encode()
 
 
@@ -149,7 +149,7 @@ def _eml(case, records):
 
 def _docx(case, records):
     word, some = case.marker, range(records // 4)
-    rows = [("hyperlink", f"https://{word()}.example", OUTSIDE) for _ in some]
+    rows = [("hyperlink", f"https://{case.put(None)}.example", OUTSIDE) for _ in some]
     body = "".join(paragraph(case.put(None)) for _ in range(records))
     layout = '<w:p><w:pPr><w:pStyle w:val="{}"/><w:jc w:val="{}"/></w:pPr></w:p>'
     body += "".join(layout.format(word(), word()) for _ in some)
