@@ -1,7 +1,7 @@
 """dpsan: sanitize text with word-level differential privacy, and say what it protects.
 
 The Python interface: :class:`Sanitizer`, :class:`Memo` for messages that are sent again,
-:func:`load_embeddings`, :func:`list_mechanisms`, and :func:`register` for mechanisms of others.
+``load_embeddings``, :func:`list_mechanisms`, and :func:`register` for mechanisms of others.
 """
 
 # No import here: while Python reads a file for it, Ctrl-C would show a traceback (see __main__).

@@ -389,5 +389,10 @@ def _for_share(
         few = cache(lambda epsilon: outputs.share(draft.at(epsilon), _FEW).value)
         start, step = solve(few, aim, start, step=step, tolerance=rough, **more)[0], rough
     share = cache(lambda epsilon: outputs.share(draft.at(epsilon)))
-    epsilon, _ = solve(lambda x: share(x).high, wanted, start, step=step, tolerance=most, **more)
+
+    def highest(epsilon: float) -> float:
+        trying(epsilon)
+        return share(epsilon).high
+
+    epsilon, _ = solve(highest, wanted, start, step=step, tolerance=most, **more)
     return epsilon, share(epsilon), outputs.exact

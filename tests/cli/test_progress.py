@@ -9,7 +9,7 @@ from support import cases
     (("calibrate", "-m", "krr", "--unchanged", "0.3"), b"krr: epsilon "),
     (("explain", "-m", "krr", "w1", "-e", "3"), b"explaining krr"),
     (("evaluate", "o.txt", "s.txt"), b"attacks on words"),
-    (("explain", "w1", "-e", "3.5"), b"best distribution at epsilon 3.5"),
+    (("explain", "w1", "-e", "3.5"), b"looking for the best distribution"),
 )
 def test_shown_on_a_terminal(dpsan, on_a_terminal, tmp_path, arguments, shown):
     (tmp_path / "v.txt").write_text("".join(f"w{i} {i % 5} {i}\n" for i in range(30)))

@@ -215,7 +215,7 @@ def test_issue_13_none_stays_none(sanitizer):
     seeded = small(seed="1").rewrite(["the maria", "x", "john it"])
     assert small(seed="1").rewrite(["the maria", None, "john it"]) == [seeded[0], None, seeded[2]]
     for wrong, kind in ((float("nan"), "float"), (5, "int")):
-        with pytest.raises(TypeError, match=rf"strings, None if missing \(got {kind}\)"):
+        with pytest.raises(TypeError, match=rf"strings, None if missing \(got {kind} as item \d\)"):
             sanitizer.rewrite(["the", wrong])
     for wrongly in (("the", KEY), (["the"],), (["the"], "key")):
         with pytest.raises(TypeError, match="rewrite takes a text"):
