@@ -149,7 +149,7 @@ class Explain(Page, Vocabulary, Privacy):
     unknown: bool = flag("--unknown")
     """Also explain ⊥, the input of every out-of-vocabulary word."""
     allow_unproved: bool = flag("--allow-unproved", panel=PRIVACY)
-    """Not needed: nothing is rewritten. It is taken so that the options of rewrite can stay."""
+    """Changes nothing, as explain rewrites no text; the options of rewrite can stay."""
     top: int = option("--top N", 10, min=0)
     """Number of outputs to list."""
 

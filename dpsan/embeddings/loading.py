@@ -257,7 +257,7 @@ def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
 _GIVE: Final = Hint("give embeddings=FILE", "give --embeddings FILE")
 _SOURCE: Final = "bundled:en"
 _DIGESTED: Final = ("words.tsv", "vectors.npy", "classes.tsv")
-"""What the digest is made of; a vocabulary may lack the last one."""
+"""Files of which the digest is made; a vocabulary may lack the last one."""
 LANGUAGE: Final = "language.npz"
 _CAPITALS: Final = "capitals.tsv"
 

@@ -373,7 +373,8 @@ def _again(
     """Return the groups where a word of a marked name is that name in all of its unit, as far as
     names are drawn.
 
-    A plain word before a pronoun, or in small letters behind one, is none: *I hope*, *Will it*.
+    A plain word with a pronoun beside it is none, before it or, in small letters, behind it: *I
+    hope*, *Will it*; not *to Hope. It*.
     """
     named = ((marked > UNTYPED) & among(group, rules.codes(NAMES))).nonzero()[0]
     if not len(named):
@@ -382,8 +383,8 @@ def _again(
     group_of[view.equal[named]] = group[named]
     again = (group <= PASS) & (group_of[view.equal] > PASS) & (view.form < 0)
     again &= rules.kept[group_of[view.equal]] & ~view.labelled(KEPT)
-    pronoun = among(view.trigger, rules.trigger_codes("pronoun"))
-    plain = np.roll(pronoun, -1) | np.roll(pronoun, 1) & (view.caps == LOWER)
+    pronoun, beside = among(view.trigger, rules.trigger_codes("pronoun")), view.gap == GAP["space"]
+    plain = np.roll(pronoun & beside, -1) | np.roll(pronoun, 1) & beside & (view.caps == LOWER)
     names = ("plain??", "closed", "amb", "name??", "month??")
     again &= ~(plain & among(view.label, [*chain.from_iterable(map(rules.label_codes, names))]))
     match.rule[again] = -1

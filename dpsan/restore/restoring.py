@@ -36,7 +36,7 @@ _FIELDS: Final = ("unit", "original", "replacement", "class")
 
 
 class Row(NamedTuple):
-    """What a replacement stands for."""
+    """Meaning of a replacement."""
 
     unit: str
     original: str

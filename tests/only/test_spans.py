@@ -243,6 +243,7 @@ def test_names_of_columns_that_tell_a_class(name, of):
     ("Hope Miller", "I hope you can help. Hope called.", "I hope you can help. "),
     ("Will Ngo", "Will it come? You will.", "Will it come? You will."),
     ("hope x", "we hope so. it was hope", "we hope so. "),
+    ("Early Ngo", "It is Early. It rains.", "It is "),
 )
 def test_a_name_of_a_column_does_not_replace_the_word_that_it_is(dpsan, name, text, stays):
     """*I kristy you can help* would tell the name."""

@@ -1,4 +1,4 @@
-"""What an attacker knows: the public vocabulary, and the settings of a run from its audit."""
+"""Knowledge of an attacker: the public vocabulary, and the settings of a run from its audit."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def _facts(sums: Report) -> dict[str, list[str]]:
     share = percent(sums["expected_unchanged"])
     replaced = [
         f"Of {words} words, by class: {counts}.",
-        f"By chance up to {share} of the replaced words may be the original ones.",
+        f"By chance a replaced word may be the original one: {share} of them, at most.",
     ] * bool(by_class)
     drawn = [f"Epsilon of each word: {number(sums['epsilon'])}. {conclusion(sums)[0]}"]
     drawn += [] if sums["classes"] else _passed(sums)
