@@ -40,7 +40,7 @@ _HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(_HERE.parent))
 
 from dpsan.only.hashes import Hashes, Table  # noqa: E402
-from dpsan.only.lexicon import OPENS, ORDINARY, Lexicon  # noqa: E402
+from dpsan.only.lexicon import ENDINGS, OPENS, ORDINARY, Lexicon  # noqa: E402
 from dpsan.only.view import LOWER, TITLE, UPPER  # noqa: E402
 
 SOURCES: Final = _HERE / "only"
@@ -88,7 +88,7 @@ UNLISTED_LABELS: Final = (
         "acr4",
         "acr5",
     ),
-    *("medicine", "proc", "ill", "plain"),
+    *ENDINGS,
 )
 """Labels that the letters of a word alone decide, see ``Lexicon.unlisted``."""
 NAMES: Final = ("given_f", "given_m", "given_u", "surname", "initial", "partic")

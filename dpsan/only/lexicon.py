@@ -46,7 +46,9 @@ ORDINARY: Final = 2
 VOWELS: Final = frozenset("aeiouy")
 LONGEST: Final = 40
 """Letters of the longest word that is looked at closely."""
-ENDINGS: Final = ("medicine", "proc", "ill", "plain")
+STREETS: Final = ("streetde", "streetdem", "streetnl", "streetno")
+"""Labels of streets that are one word, as in German: Lindenstraße, Kirchweg."""
+ENDINGS: Final = (*STREETS, "medicine", "proc", "ill", "plain")
 """Labels that endings of unlisted words tell, in the order in which they are tried."""
 ELISIONS: Final = ("d", "l", "qu", "jusqu", "dell", "all", "nell", "un")
 ENCLITICS: Final = ("t", "ll", "re", "ve", "d", "m", "s", "n")
