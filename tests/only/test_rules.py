@@ -29,7 +29,7 @@ CASES = [
     ("Es del 3 de mayo de 2021.", "3 mayo 2021"),
     ("Geachte mevrouw De Vries, ik ben er niet en ik heb het niet.", "Vries"),
     ("Bonjour Madame Lefèvre, je vous dis que je ne suis pas là.", "Lefèvre"),
-    ("J'habite au 12 rue des Lilas et je ne vous dis pas que je suis là.", "12 rue des Lilas"),
+    ("J'habite au 12 rue des Lilas et je ne vous dis pas que je suis là.", "12 Lilas"),
     ("Guten Tag Herr Lehmann, ich bin da.", "Lehmann"),
     ("Jan Peters ist nicht da und ich auch nicht.", "Jan Peters"),
     ("Sehr geehrte Damen und Herren, hiermit kündige ich um halb.", ""),
