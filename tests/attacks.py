@@ -32,7 +32,7 @@ from dpsan.embeddings.loading import bundled_language_model
 from dpsan.embeddings.store import Store
 from dpsan.formats.base import ReadOptions
 from dpsan.outcomes.distributions import Emissions
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.ngrams import Ngrams
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.cached_index import open_space
 

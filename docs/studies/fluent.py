@@ -30,8 +30,7 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.words import Embeddings, no_progress
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
-from dpsan.outcomes.language import gap_kinds
-from dpsan.outcomes.language.ngrams import Ngrams, model_for
+from dpsan.outcomes.ngrams import Ngrams, gap_kinds, model_for
 from dpsan.privacy.randomness import derive_key, seeded_key
 from dpsan.sanitize.result import AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer

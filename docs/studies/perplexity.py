@@ -27,8 +27,7 @@ from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.embeddings.loading import load
 from dpsan.errors import DpsanError
 from dpsan.formats.base import ReadOptions
-from dpsan.outcomes.language import Gap, gap_kinds, symbols_of
-from dpsan.outcomes.language.ngrams import Ngrams, model_for
+from dpsan.outcomes.ngrams import Gap, Ngrams, gap_kinds, model_for, symbols_of
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Ids
 

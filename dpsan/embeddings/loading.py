@@ -249,7 +249,7 @@ def _unpickle(path: Path) -> tuple[Any, list[str], list[int] | None]:
 #     tables/NAME.npz derived tables that take long to make, of the whole vocabulary
 #     capitals.tsv    (word *TAB* spelling *TAB* places *LF*)*: where a small word has a capital,
 #                     see text.letter_case; may be missing
-#     language.npz    a trigram model of public text, see outcomes.language.ngrams; may be missing
+#     language.npz    a trigram model of public text, see outcomes.ngrams; may be missing
 #
 # Every file is checked against the manifest when it is read, so its hashes stand for the content:
 # the digest is made of those of words, vectors and classes.

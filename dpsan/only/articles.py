@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.places import Places
+from dpsan.only.hashes import Places
 from dpsan.only.view import GAP, LOWER, ONE, Codes, View, among
 
 BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]

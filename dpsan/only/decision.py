@@ -16,13 +16,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.engine import Match
+from dpsan.only.engine import UNTYPED, Match, drawn
 from dpsan.only.marks import ZERO
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
-from dpsan.only.spans import UNTYPED, drawn
 from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, Sum
 from dpsan.only.view import (
     GAP,
@@ -124,7 +123,7 @@ def decide(
     Args:
         view: of a block.
         rules: what they draw.
-        marked: tokens that are drawn whatever the rules say, see :func:`dpsan.only.spans.drawn`.
+        marked: tokens that are drawn whatever the rules say, see :func:`dpsan.only.engine.drawn`.
         match: of these rules over the view, not run yet: tells afterwards which rule decided.
     """
     match = match or Match(rules, view)

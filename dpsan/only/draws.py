@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.addresses import name_pieces, write_addresses
-from dpsan.only.apart import keep_apart
 from dpsan.only.decision import AMERICAN, CITY, COUNTRY, PLURAL, STATES, Decision
 from dpsan.only.doses import Doses, fit_doses
-from dpsan.only.injections import Injections
+from dpsan.only.injections import Injections, keep_apart
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation, Walk, begin_walks

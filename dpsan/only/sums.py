@@ -11,9 +11,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
 from typing import Final, NamedTuple
 
-from dpsan.only.columns import LARGE, MOST, summed_columns
 from dpsan.only.dates import full_year
-from dpsan.only.numerals import DAY, PLACES, WHOLE, minute, read
+from dpsan.only.numerals import DAY, LARGE, MOST, PLACES, WHOLE, minute, read, summed_columns
 
 TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
 """Kinds: the sum of the parts; that but for the last, which is taken away; their product; what per

@@ -35,16 +35,14 @@ from dpsan.only.characters import (
     spellings,
     zones,
 )
-from dpsan.only.hashes import Hashes, Words64
+from dpsan.only.hashes import Hashes, Places, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import find_initials, split_locals
 from dpsan.only.marks import DIGIT as MARK
 from dpsan.only.numerals import below_ten
 from dpsan.only.order import changes
-from dpsan.only.places import Places
-from dpsan.only.strings import Strings
-from dpsan.only.values import VALUES, near_form
+from dpsan.only.strings import VALUES, Strings, near_form
 from dpsan.only.view import (
     COLUMN,
     EDGE,

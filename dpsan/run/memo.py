@@ -20,7 +20,7 @@ from typing import Any, overload
 
 from dpsan.errors import Hint, UsageError, refuse
 from dpsan.formats.objects import ObjectStrings
-from dpsan.outcomes.language import DECODER
+from dpsan.outcomes.ngrams import DECODER
 from dpsan.privacy import randomness
 from dpsan.restore.restoring import Originals
 from dpsan.run.memo_file import UNITS, MemoFile

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision
 from dpsan.only.engine import Match
-from dpsan.only.hashes import salted
+from dpsan.only.hashes import Places, salted
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.marks import LARGE
 from dpsan.only.order import distinct
-from dpsan.only.places import Places
 from dpsan.only.rules import PASS
 from dpsan.only.slots import AGE, Unit, Units
 from dpsan.only.view import KEPT, Codes, Cut, Ints, View

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.words import Embeddings
-from dpsan.outcomes.language import Gap, gap_kind
-from dpsan.outcomes.language.decoding import Tables, decode
+from dpsan.outcomes.decoding import Tables, decode
+from dpsan.outcomes.ngrams import Gap, gap_kind
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded
 

@@ -18,13 +18,12 @@ from dpsan.embeddings.word_lists import NUMBERS, SPANS, STRINGS
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import Draws
-from dpsan.only.engine import Match
+from dpsan.only.engine import Match, marks
+from dpsan.only.hashes import Places
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.places import Places
 from dpsan.only.plans import NOUNS, Plans
 from dpsan.only.rules import OWN, Rules, rules_text
 from dpsan.only.slots import Slots, stream_position
-from dpsan.only.spans import marks
 from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer

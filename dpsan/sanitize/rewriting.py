@@ -23,7 +23,7 @@ from dpsan.mechanisms.mechanism import BaseResponse, Mechanism
 from dpsan.mechanisms.registry import is_own, own_file, space_for
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
-from dpsan.outcomes.language import gap_kinds
+from dpsan.outcomes.ngrams import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize import result
@@ -38,7 +38,7 @@ from dpsan.text.spanned_tokens import clipped
 from dpsan.text.tokens import ARTICLES, LONG, MASK, TOKENIZERS, segments
 
 if TYPE_CHECKING:
-    from dpsan.outcomes.language.decoding import Tables
+    from dpsan.outcomes.decoding import Tables
     from dpsan.sanitize.fluent import Fluent
 
 Opened = Callable[[], tuple[Embeddings, MetricSpace]]
@@ -123,8 +123,8 @@ def _decoding(built: Built) -> Built:
     Raises:
         UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
     """
-    from dpsan.outcomes.language.decoding import LEAST_EPSILON, tables_for
-    from dpsan.outcomes.language.ngrams import model_for
+    from dpsan.outcomes.decoding import LEAST_EPSILON, tables_for
+    from dpsan.outcomes.ngrams import model_for
 
     model = model_for(built.embeddings)
     if model is None:

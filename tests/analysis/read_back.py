@@ -8,7 +8,7 @@ from recipe.kneser_ney import Counts, estimated, symbols_of_lines
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.embeddings.words import Embeddings
-from dpsan.outcomes.language import Gap
+from dpsan.outcomes.ngrams import Gap
 
 
 def learn(lines, vocabulary, **kept):

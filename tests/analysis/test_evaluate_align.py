@@ -20,7 +20,7 @@ from dpsan.analysis.evaluate.vocabulary import MASKED, OTHER, Vocabulary, WordKi
 from dpsan.analysis.pages import page
 from dpsan.errors import InputError
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.language import Gap
+from dpsan.outcomes.ngrams import Gap
 from dpsan.privacy import randomness
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import TOKENIZERS

@@ -28,9 +28,9 @@ from dpsan.only.decision import LOGIN, PLURAL, VALUE, decide
 from dpsan.only.hashes import Hashes
 from dpsan.only.local_parts import ROLES
 from dpsan.only.permutations import ASCENDING, ORDERED
+from dpsan.only.strings import near_form
 from dpsan.only.sums import PARTS
 from dpsan.only.templates import ordinal, radices, string, template
-from dpsan.only.values import near_form
 from dpsan.only.view import COLUMN, LOWER, MIXED, ONE, TITLE, UPPER
 from dpsan.privacy.randomness import derive_key, streams_for
 from dpsan.sanitize.decided import Decided

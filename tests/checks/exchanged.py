@@ -12,8 +12,8 @@ import numpy as np
 from checks.places import capital_inside, with_capital
 from dpsan.only.articles import BEHIND_ARTICLE
 from dpsan.only.decision import PLURAL, Decision
+from dpsan.only.hashes import Places
 from dpsan.only.local_parts import spellings
-from dpsan.only.places import Places
 from dpsan.only.view import LOWER, MIXED, ONE, TITLE, UPPER, View
 from dpsan.sanitize.decided import Decided
 from dpsan.text.letter_case import article_for

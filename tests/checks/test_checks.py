@@ -23,7 +23,7 @@ from checks.strings import strings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.mechanisms.tables import Sampler
-from dpsan.outcomes.language import decoding
+from dpsan.outcomes import decoding
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.randomness import derive_key

@@ -9,7 +9,7 @@ from support import ROOT
 
 from dpsan.embeddings.word_lists import only_classes
 from dpsan.only.rules import rules_text
-from dpsan.only.values import near_form
+from dpsan.only.strings import near_form
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.result import Texts

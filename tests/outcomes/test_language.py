@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from recipe.kneser_ney import Counts, estimated, symbols_of_lines, to_bytes
 
-from dpsan.outcomes.language import KINDS, Gap, decoding, gap_kind, gap_kinds
-from dpsan.outcomes.language.decoding import Coherence, Tables, decode
-from dpsan.outcomes.language.lattice import (
+from dpsan.outcomes import decoding
+from dpsan.outcomes.decoding import Coherence, Tables, decode
+from dpsan.outcomes.lattice import (
     LONGEST,
     Candidates,
     best_path,
@@ -21,7 +21,7 @@ from dpsan.outcomes.language.lattice import (
     posteriors,
     unit_ends,
 )
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.ngrams import KINDS, Gap, Ngrams, gap_kind, gap_kinds
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS
 

@@ -8,7 +8,7 @@ from typing import get_type_hints
 import pytest
 
 from dpsan.cli.app import COMMANDS
-from dpsan.cli.verify import Verify
+from dpsan.cli.judge import Verify
 from dpsan.embeddings.loading import directory
 from dpsan.errors import UsageError
 

@@ -14,7 +14,7 @@ from support import cases, cut_long, make_embeddings
 from dpsan.analysis.evaluate.vocabulary import read_run
 from dpsan.errors import DpsanError
 from dpsan.mechanisms.tables.sparse import SparseTable
-from dpsan.outcomes.language import decoding
+from dpsan.outcomes import decoding
 from dpsan.privacy.randomness import derive_key
 from dpsan.run.memo import _settings
 from dpsan.sanitize.fluent import Fluent
@@ -160,7 +160,7 @@ def test_the_decoder_sees_no_input():
     assert [*signature(Fluent.of_texts).parameters] == drawn
     assert get_type_hints(Fluent.of_texts)["return"] == tuple[Ids, list[str]]
     assert [*signature(decoding.decode).parameters] == ["rows", "kinds", "tables"]
-    root = Path(decoding.__file__).parents[2]
+    root = Path(decoding.__file__).parents[1]
     files = [root / "sanitize" / "fluent.py", *(root / "outcomes" / "language").glob("*.py")]
     for path in files:
         code = path.read_text()

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.files import blocks_of_all
 from dpsan.embeddings.words import Embeddings
 from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.language import KINDS, Gap, gap_kinds, symbols_of
-from dpsan.outcomes.language.ngrams import FORMAT, STEP, WEIGHT, Ngrams
+from dpsan.outcomes.ngrams import FORMAT, KINDS, STEP, WEIGHT, Gap, Ngrams, gap_kinds, symbols_of
 from dpsan.space.arrays import Floats, Ids
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS

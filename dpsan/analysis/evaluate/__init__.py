@@ -31,7 +31,7 @@ from dpsan.errors import InputError, counted, number
 from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.distributions import check_outputs, cosines
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.language.ngrams import Ngrams, model_for
+from dpsan.outcomes.ngrams import Ngrams, model_for
 from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
 from dpsan.version import __version__

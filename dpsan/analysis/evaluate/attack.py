@@ -16,12 +16,11 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordKind
 from dpsan.formats.span_file import SpanFile
 from dpsan.mechanisms.mechanism import Mechanism
+from dpsan.outcomes.decoding import Coherence
 from dpsan.outcomes.distributions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
-from dpsan.outcomes.language import Gap
-from dpsan.outcomes.language.decoding import Coherence
-from dpsan.outcomes.language.lattice import Candidates, parts, posteriors, unit_ends
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.lattice import Candidates, parts, posteriors, unit_ends
+from dpsan.outcomes.ngrams import Gap, Ngrams
 from dpsan.space.arrays import Floats32, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 

@@ -25,7 +25,7 @@ from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.kinds import format_for
-from dpsan.outcomes.language import Gap, gap_kind
+from dpsan.outcomes.ngrams import Gap, gap_kind
 from dpsan.space.arrays import Ids
 from dpsan.text.tokens import folded, gaps_to_write
 

@@ -23,10 +23,9 @@ from dpsan.embeddings.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, UsageError, counted, number, percent, printable
+from dpsan.outcomes.decoding import guesses, tables_for
 from dpsan.outcomes.intervals import CONFIDENCE, Share
-from dpsan.outcomes.language import gap_kinds
-from dpsan.outcomes.language.decoding import guesses, tables_for
-from dpsan.outcomes.language.ngrams import Ngrams, model_for
+from dpsan.outcomes.ngrams import Ngrams, gap_kinds, model_for
 from dpsan.outcomes.text_likelihood import CANDIDATES, LONGEST, likeliest_inputs
 from dpsan.privacy import randomness
 from dpsan.sanitize.classes import class_rows

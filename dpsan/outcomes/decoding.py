@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes.distributions import has_distribution
-from dpsan.outcomes.language.lattice import Candidates, best_path, parts, posteriors, unit_ends
-from dpsan.outcomes.language.ngrams import Ngrams
+from dpsan.outcomes.lattice import Candidates, best_path, parts, posteriors, unit_ends
+from dpsan.outcomes.ngrams import Ngrams
 from dpsan.outcomes.text_likelihood import likeliest_inputs
 from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.metric_space import MetricSpace

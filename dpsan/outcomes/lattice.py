@@ -20,8 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.outcomes.language import Gap
-from dpsan.outcomes.language.ngrams import Logs, Ngrams
+from dpsan.outcomes.ngrams import Gap, Logs, Ngrams
 from dpsan.space.arrays import Floats32, Ids
 
 LONGEST: Final = 256
