@@ -255,9 +255,8 @@ def test_a_mechanism_is_imported_when_it_is_asked_for():
         import sys
         from dpsan.mechanisms import MECHANISMS
         assert "tem" in MECHANISMS and "temm" not in MECHANISMS
-        from dpsan.mechanisms.registry import NAMES
-        files = {name.replace("-", "_") for name in NAMES if not name.startswith("tldp-paper-")}
-        modules = {f"dpsan.mechanisms.{file}" for file in files | {"tldp_paper"}}
+        from dpsan.mechanisms.registry import NAMES, file_of
+        modules = {f"dpsan.mechanisms.{file}" for file in map(file_of, NAMES)}
         assert not modules & set(sys.modules)
         assert MECHANISMS["laplace"].name == "laplace"
         assert modules & set(sys.modules) == {"dpsan.mechanisms.laplace"}

@@ -18,7 +18,7 @@ from support import ROOT, marked, skip_without_extra
 from dpsan.cli.app import app
 from dpsan.formats.kinds import FORMATS, format_class
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.registry import parameter_rows, sections
+from dpsan.mechanisms.registry import file_of, parameter_rows, sections
 from dpsan.privacy.guarantee import Status
 from dpsan.text.tokens import INVISIBLE, TOKENIZERS
 
@@ -129,7 +129,7 @@ def test_generated_parts_are_the_registries():
 
 
 def test_registry_is_the_files():
-    """A mechanism is in the file of its name; the four forms of one paper share a file.
+    """A mechanism is in the file of its name, or beside the one that it is a form of.
 
     ``group-response`` draws classes and cannot be chosen.
     """
@@ -138,12 +138,12 @@ def test_registry_is_the_files():
         for path in (ROOT / "dpsan" / "mechanisms").glob("*.py")
         for name in re.findall(r'^    name = "(.*)"', path.read_text(), re.M)
     }
-    assert files.pop("group-response") == "group_response"
+    assert files.pop("group-response") == "uniform"
     assert set(files) == set(MECHANISMS)
     for name, stem in files.items():
         assert Path(sys.modules[MECHANISMS[name].__module__].__file__).stem == stem
-        paper = stem == "tldp_paper" and name.startswith("tldp-paper-")
-        assert paper or name.replace("-", "_") == stem
+        assert stem == file_of(name)
+        assert name.replace("-", "_").startswith(stem)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -154,8 +154,12 @@ def test_docstring(name):
     """
     kind = MECHANISMS[name]
     module = sys.modules[kind.__module__]
-    docstring, stem = module.__doc__, Path(module.__file__).stem.replace("_", "-")
-    assert docstring.startswith(f"``{stem}``: ")
+    stem = "tldp-paper" if name.startswith("tldp-paper") else name
+    (docstring,) = (
+        part
+        for part in re.split("^(?=``)", module.__doc__, flags=re.M)
+        if part.startswith(f"``{stem}``: ")
+    )
     wanted = {"Definition", "Guarantee", "Proof", "Source", "Cost", "Not to be confused with"}
     wanted |= {"Parameters"} if kind.parameters() else set()
     assert wanted <= {*re.findall(r"^([A-Z][\w ]+)$", docstring, re.M)}

@@ -43,7 +43,7 @@ from dpsan.mechanisms.tldp_paper import (
     TLDPPaperL,
     TLDPPaperLWeighted,
 )
-from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
+from dpsan.mechanisms.trlaplace import TrLaplacePaper
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.text_likelihood import (

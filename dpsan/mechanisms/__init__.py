@@ -1,7 +1,7 @@
-"""Mechanisms: one file each, listed in ``registry``.
+"""Mechanisms, each in a file with its other forms, listed in ``registry``.
 
-Open ``base`` first, then a mechanism.  What they share is in ``noise``, ``samplers``, ``tables``
-and ``optimal``.  No mechanism imports another.  This package must not know strings or files.
+Open ``mechanism`` first, then one of them.  What they share is in ``noise`` and ``tables``.  No
+mechanism imports another.  This package must not know strings or files.
 """
 
 from dpsan.mechanisms.registry import DEFAULT_MECHANISM, MECHANISMS

@@ -36,12 +36,20 @@ NAMES: Final = [
     *("gaussian", "gaussian-classical", "gaussian-paper", "trlaplace", "trlaplace-paper", "tldp"),
     *("tldp-paper-l", "tldp-paper-g", "tldp-paper-l-weighted", "tldp-paper-g-weighted"),
 ]
-"""Mechanisms of dpsan, in the order in which they are listed.  The file of each has its name; that
-of a paper with several forms has the name without the form."""
+"""Mechanisms of dpsan, in the order in which they are listed.  The file of each has its name; other
+forms of it, such as that of a paper, stand beside it."""
 _OWN: Final[dict[str, type[Mechanism]]] = {}
 """Mechanisms that this process has registered."""
 _FAMILIES: Final = ("point", "table", "tensor")
 _UNITS: Final = ("1/distance", "nats")
+
+
+def file_of(name: str) -> str:
+    """Return the name of the file that a mechanism stands in."""
+    first = re.sub("-(paper|classical)$", "", name)
+    form_of_another = first != name and first in NAMES
+    file = first if form_of_another else re.sub("-paper-.*", "-paper", name)
+    return file.replace("-", "_")
 
 
 class _Registry(Mapping[str, type[Mechanism]]):
@@ -52,8 +60,7 @@ class _Registry(Mapping[str, type[Mechanism]]):
             return _OWN[name]
         if name not in NAMES:
             raise KeyError(name)
-        file = re.sub("-paper-.*", "-paper", name).replace("-", "_")
-        module = vars(importlib.import_module(f"{__package__}.{file}"))
+        module = vars(importlib.import_module(f"{__package__}.{file_of(name)}"))
         kinds = (kind for kind in module.values() if isinstance(kind, type))
         return next(kind for kind in kinds if getattr(kind, "name", None) == name)
 
@@ -263,7 +270,9 @@ def sections(name: str) -> dict[str, str]:
     """Return the parts of a mechanism's docstring by heading, unindented; ``Summary`` is the
     first.
     """
-    docstring = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
+    text = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
+    parts = re.split("^(?=``)", text, flags=re.MULTILINE)  # a file may hold several
+    docstring = next((part for part in parts if part.startswith(f"``{name}``")), text)
     first, _, rest = docstring.partition("\n")
     out = {"Summary": first.partition(": ")[2] or MECHANISMS[name].summary}
     parts = re.split(r"^([A-Z][\w ]*)\n", rest, flags=re.MULTILINE)

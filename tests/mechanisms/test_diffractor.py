@@ -10,8 +10,7 @@ from support import make_embeddings, streams
 
 from dpsan.analysis.verify.verdict import Verdict, _allowed, claim_of, verify
 from dpsan.errors import UsageError
-from dpsan.mechanisms.diffractor import Diffractor
-from dpsan.mechanisms.diffractor_paper import DiffractorPaper
+from dpsan.mechanisms.diffractor import Diffractor, DiffractorPaper
 from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.tables import orders
 from dpsan.mechanisms.tables.orders import RankNoise, word_order

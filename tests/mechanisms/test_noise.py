@@ -12,17 +12,13 @@ from scipy.special import ndtr
 from support import ALPHA, cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.clipped_laplace import ClippedLaplace
-from dpsan.mechanisms.clipped_laplace_paper import ClippedLaplacePaper
-from dpsan.mechanisms.gaussian import AnalyticGaussian
-from dpsan.mechanisms.gaussian_classical import ClassicalGaussian
-from dpsan.mechanisms.gaussian_paper import GaussianPaper
+from dpsan.mechanisms.clipped_laplace import ClippedLaplace, ClippedLaplacePaper
+from dpsan.mechanisms.gaussian import AnalyticGaussian, ClassicalGaussian, GaussianPaper
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mahalanobis import Mahalanobis
 from dpsan.mechanisms.pte import ProjectedLaplace, projection
 from dpsan.mechanisms.rank_softmax import RankSoftmax, draw_ranks, words_of_rank
-from dpsan.mechanisms.trlaplace import TrLaplace
-from dpsan.mechanisms.trlaplace_paper import TrLaplacePaper
+from dpsan.mechanisms.trlaplace import TrLaplace, TrLaplacePaper
 from dpsan.mechanisms.vickrey import Vickrey
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.noise_formulas import (
