@@ -4,6 +4,8 @@ The Python interface: :class:`Sanitizer`, :class:`Memo` for messages that are se
 ``load_embeddings``, :func:`list_mechanisms`, and :func:`register` for mechanisms of others.
 """
 
+__version__ = "0.1.0"
+
 # No import here: while Python reads a file for it, Ctrl-C would show a traceback (see __main__).
 TYPE_CHECKING = False  # type checkers know the name; typing takes longer than the rest of this
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from dpsan.mechanisms.registry import list_mechanisms, register
     from dpsan.run.memo import Memo
     from dpsan.sanitize.sanitizer import Sanitizer
-    from dpsan.version import __version__
 
 __all__ = [
     "Embeddings",
@@ -34,7 +35,6 @@ _HOMES: "Final" = {
     "Estimate": ("dpsan.analysis.estimate", "Estimate"),
     "Memo": ("dpsan.run.memo", "Memo"),
     "Sanitizer": ("dpsan.sanitize.sanitizer", "Sanitizer"),
-    "__version__": ("dpsan.version", "__version__"),
     "list_mechanisms": ("dpsan.mechanisms.registry", "list_mechanisms"),
     "load_embeddings": ("dpsan.embeddings", "load"),
     "register": ("dpsan.mechanisms.registry", "register"),

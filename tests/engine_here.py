@@ -2,8 +2,8 @@
 
 import pickle
 
+from dpsan import __version__
 from dpsan.run.cluster import rewrite
-from dpsan.version import __version__
 
 
 def start(_stack):

@@ -25,7 +25,7 @@ ROOMS = (
     *("files", "text", "embeddings", "space", "privacy", "mechanisms", "outcomes", "only"),
     *("formats", "sanitize", "restore", "run", "analysis", "cli"),
 )
-ROOT = {"__init__", "__main__", "errors", "version"}
+ROOT = {"__init__", "__main__", "errors"}
 
 
 def module_of(path: Path) -> str:
@@ -91,7 +91,7 @@ def test_imports_point_one_way():
         own = room(name)
         if own in ("__init__", "__main__"):
             continue  # the doors: they open onto every room
-        known = {"errors", "version"}
+        known = {"errors", "__init__"}  # the latter has the version, and imports nothing
         if own in ROOMS:
             known |= set(ROOMS[: ROOMS.index(own) + 1])
         for module in own_imports(path):

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpsan import __version__
 from dpsan.analysis.pages import Cell, Section, Shown
 from dpsan.errors import UsageError, number, printable
 from dpsan.mechanisms.registry import finite
@@ -22,7 +23,6 @@ from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Floats
 from dpsan.space.metric_space import MetricSpace
-from dpsan.version import __version__
 
 UNKNOWN: Final = "⊥"
 """The one input that every unknown word becomes."""

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from dpsan import __version__
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
 from dpsan.errors import PIPE, TRACEBACK, DpsanError, UsageError, check_name, name_or_count
-from dpsan.version import __version__
 
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
+from dpsan import __version__
 from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, JsonAndFile, Page, Privacy, Sanitizing, Vocabulary
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, results, say
 from dpsan.errors import refuse
 from dpsan.files.same_files import Use
-from dpsan.version import __version__
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.vocabulary import Run

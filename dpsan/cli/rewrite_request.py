@@ -232,7 +232,7 @@ class Request(RewriteOptions):
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
         """Return all that decides what the outputs are, by option: for ``--resume``."""
-        from dpsan.version import __version__
+        from dpsan import __version__
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
         decisive = [field.name for field in fields(RewriteOptions) if field.metadata.get("decides")]

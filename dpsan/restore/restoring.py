@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from dpsan import __version__
 from dpsan.errors import InputError
 from dpsan.files.atomic_files import PrivateFile, Sink
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.base import Record
 from dpsan.formats.text import json_header, raw_records
 from dpsan.text.shape import compiled
-from dpsan.version import __version__
 
 SCHEMA: Final = 1
 _LONGEST: Final = 64 << 20

@@ -23,6 +23,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from dpsan import __version__
 from dpsan.embeddings.store import Store
 from dpsan.errors import DpsanError, ExtraMissingError, InputError, UsageError, refuse
 from dpsan.files.source import sweep
@@ -33,7 +34,6 @@ from dpsan.run.stream import Work
 from dpsan.run.workers import portable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
-from dpsan.version import __version__
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from typing import Any, Final, Self
 
 import orjson
 
+from dpsan import __version__
 from dpsan.errors import (
     CacheError,
     InputError,
@@ -51,7 +52,6 @@ from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.plan import Outcome, Result
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.result import AuditTable
-from dpsan.version import __version__
 
 _SHOWN: Final = 3
 """Number of problems that are printed one by one; the file has the others."""

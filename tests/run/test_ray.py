@@ -15,13 +15,13 @@ import engine_here
 import pytest
 from support import ROOT, make_embeddings, write_vectors
 
+from dpsan import __version__
 from dpsan.errors import ExtraMissingError
 from dpsan.formats.base import ReadOptions
 from dpsan.run.cluster import ClusterRun, Job, require_ray, rewrite, start
 from dpsan.run.plan import Plan, Task
 from dpsan.run.run import Run
 from dpsan.sanitize.sanitizer import Sanitizer, run_key
-from dpsan.version import __version__
 
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'dpsan[ray]'"

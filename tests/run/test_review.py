@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
+from dpsan import __version__
 from dpsan.run.side_outputs import FileLog
-from dpsan.version import __version__
 
 TEXT = "Mr. Case met Grace on Monday. Grace left.\n\nThe end, the end of version 3.\n"
 

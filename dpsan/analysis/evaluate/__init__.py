@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dpsan import __version__
 from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import VERSIONS, Accuracy, Labelled, read_labels
 from dpsan.analysis.evaluate.attack import (
@@ -34,7 +35,6 @@ from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.ngrams import Ngrams, model_for
 from dpsan.space.arrays import unit_rows
 from dpsan.space.metric_space import MetricSpace
-from dpsan.version import __version__
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from dpsan import __version__
 from dpsan.analysis.pages import Facts, Part, Prose, Shown, by_name, named
 from dpsan.analysis.verify.checks import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
@@ -29,7 +30,6 @@ from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import blocks
-from dpsan.version import __version__
 
 _APART: Final = ("verdict", "reviewed", "grade", "float64_gap", "configuration", "checks")
 """Values that stand elsewhere, or nowhere."""

@@ -17,6 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from dpsan import __version__
 from dpsan.embeddings.word_lists import WordClass
 from dpsan.files.atomic_files import PrivateFile
 from dpsan.mechanisms.mechanism import Mechanism
@@ -29,7 +30,6 @@ from dpsan.sanitize.accountant import SAME, Accountant, not_protected, weakness
 from dpsan.sanitize.result import ACTIONS, UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
-from dpsan.version import __version__
 
 _ROWS: Final = 1 << 11
 """Rows that are put together at once."""
