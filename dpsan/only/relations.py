@@ -20,6 +20,8 @@ from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
+TITLES: Final = 20
+"""Words of a line of mostly capitals, at most: of longer lines the capitals are those of names."""
 DIGITS: Final = re.compile(f"[{DIGIT}{ZERO}{NIL}{''.join(SIZES)}]")
 _DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
 _DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
@@ -157,7 +159,8 @@ class Groups:
 def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
     words, capitals = state.line.counts(state.word), state.line.counts(state.capital)
-    mostly = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
+    mostly = (words >= 3) & (words <= TITLES) & (capitals >= MOSTLY * words)
+    mostly |= (words == 2) & (capitals == 2)
     return state.line.tokens(mostly)
 
 
@@ -175,7 +178,7 @@ def mostly_upper(state: State) -> Flags:
 def sentence_start(state: State) -> Flags:
     """First words of sentences, lines and quotes."""
     view = state.view
-    opening = ("open", "line", "colon", "call", "under", "backslash")
+    opening = ("open", "line", "colon", "call", "under", "backslash", "bar")
     start = among(view.gap, [G[name] for name in opening]) | state.opening
     short = behind(view.labelled("title", "rank", "letter"))
     dot = among(view.gap, [G["stop"], G["dot"]])
@@ -209,10 +212,16 @@ def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
 
 
 def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flags:
-    """Words with a capital that some groups have drawn at another place of the unit."""
+    """Words that some groups have drawn at another place of the unit, with a capital if it has."""
     hit, drawn = np.zeros(len(state.group), np.bool_), state.drawn(groups)
-    hit[state.view.equal.take(drawn.compress(state.capital.take(drawn)))] = True
-    return hit.take(state.view.equal.take(at)) & state.capital.take(at)
+    named = state.capital | small_letters(state)
+    hit[state.view.equal.take(drawn.compress(named.take(drawn)))] = True
+    return hit.take(state.view.equal.take(at)) & named.take(at)
+
+
+def beside_names(state: State, at: NDArray[np.intp]) -> Flags:
+    """Tokens of lines in which a name is drawn."""
+    return (state.line.having(state.drawn(NAMES)) > 0).take(state.line.of(at))
 
 
 def clinical(state: State) -> Flags:
@@ -336,6 +345,7 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "placed": lambda state, at: elsewhere(state, ["city"], at),
     "shire": lambda state, at: elsewhere(state, ["city_co"], at),
     "dottime": dotted_time,
+    "named": beside_names,
     "dated": beside_date,
 }
 """Relations that read what is drawn: of some tokens."""

@@ -64,7 +64,7 @@ from dpsan.only.view import (
 )
 from dpsan.text.tokens import ARTICLES
 
-CLOSED: Final = ("func", "funcname?", "title")
+CLOSED: Final = ("func", "funcname?", "trigname?", "title")
 """Labels of trigger words."""
 _SMALL: Final = sums.LABELS["int1"]
 """Sort of numbers of one or two digits."""
@@ -324,6 +324,7 @@ class Viewer:
         trigger = self.trigger.take(row) * closed
         # Behind a title no function word is one: Mr. Im.
         named = (label[1:] == code["funcname?"]) & (caps[1:] == TITLE)
+        named |= label[1:] == code["trigname?"]  # mr case
         trigger[1:][named & (label[:-1] == code["title"])] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
@@ -335,7 +336,7 @@ class Viewer:
             spot = np.minimum(nations.searchsorted(hashed[at]), len(nations) - 1)
             same = nations[spot] == hashed[at]
             stem[at[same]] = countries[spot[same]]
-        common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
+        common = among(label, [code["func"], code["trigname?"]]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         sort = self.sorts.take(label)
