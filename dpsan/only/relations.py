@@ -160,6 +160,7 @@ def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
     words, capitals = state.line.counts(state.word), state.line.counts(state.capital)
     mostly = (words >= 3) & (words <= TITLES) & (capitals >= MOSTLY * words)
+    mostly &= state.line.counts(state.view.gap == G["comma"]) < 2
     mostly |= (words == 2) & (capitals == 2)
     return state.line.tokens(mostly)
 
