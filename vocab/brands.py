@@ -138,9 +138,7 @@ def main() -> None:
             taken.add(name)
             heads.setdefault(labels, set()).add(name)
     notes = fill(_NOTE, 98, initial_indent="# ", subsequent_indent="# ")
-    blocks = (
-        f"[{labels}]\n{_wrapped(names)}\n" for labels, names in sorted(heads.items())
-    )
+    blocks = (f"[{labels}]\n{_wrapped(names)}\n" for labels, names in sorted(heads.items()))
     path.write_text("\n".join([f"{notes}\n", *blocks]), encoding="utf-8")
     print({labels: len(names) for labels, names in heads.items()})
 

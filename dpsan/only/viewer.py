@@ -336,7 +336,8 @@ class Viewer:
             spot = np.minimum(nations.searchsorted(hashed[at]), len(nations) - 1)
             same = nations[spot] == hashed[at]
             stem[at[same]] = countries[spot[same]]
-        common = among(label, [code["func"], code["trigname?"]]) | ((label == code["plain"]) & (caps == LOWER))
+        passing = among(label, [code["func"], code["trigname?"]])
+        common = passing | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         sort = self.sorts.take(label)
