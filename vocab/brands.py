@@ -38,7 +38,7 @@ from dpsan.only.view import TITLE  # noqa: E402
 INDEX: Final = "name-suggestion-index-6.0.20250817.tgz"
 PINNED: Final = "5b37d3d84099b64cc3335969fdc8e90ff93d494be356bf72b4b9a8bd67719075"
 """Archive of the index of npm, and its SHA-256."""
-ENGLISH: Final = frozenset("001 au ca gb gh ie in ke ng nz ph sg us za".split())
+ENGLISH: Final = "001 au ca gb gh ie in ke ng nz ph sg us za"
 SORTS: Final = {
     "bank": "amenity/bank amenity/atm amenity/bureau_de_change amenity/money_transfer",
     "insurer": "office/insurance",
@@ -76,7 +76,7 @@ def english(item: Mapping[str, Any]) -> bool:
     """Return whether a brand is one of a country that speaks English, and Wikidata knows it."""
     places = (str(place).lower() for place in item["locationSet"].get("include", ()))
     known = any(tag.endswith("wikidata") for tag in item["tags"])
-    return known and any(re.split("[-.]", place)[0] in ENGLISH for place in places)
+    return known and any(re.split("[-.]", place)[0] in ENGLISH.split() for place in places)
 
 
 def brands(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -124,15 +124,17 @@ def main() -> None:
     options = parser.parse_args()
     data = (options.folder / INDEX).read_bytes()
     assert hashlib.sha256(data).hexdigest() == PINNED, "another archive"
-    file = tarfile.open(options.folder / INDEX).extractfile("package/dist/nsi.min.json")
-    assert file is not None
+    with tarfile.open(options.folder / INDEX) as archive:
+        file = archive.extractfile("package/dist/nsi.min.json")
+        assert file is not None
+        index = json.load(file)["nsi"]
     path = SOURCES / "brands.txt"
     path.write_text("[firm?]\n")
     build(SOURCES / "lists")
     lexicon, closed = Lexicon(), {*plain_words(_HERE / "public" / "function.txt")}
     heads: dict[str, set[str]] = {}
     taken: set[str] = set()
-    for name, group in brands(json.load(file)["nsi"]):
+    for name, group in brands(index):
         labels = head(lexicon, closed, name, group)
         if labels and name not in taken:
             taken.add(name)

@@ -322,10 +322,9 @@ class Viewer:
         gap = gaps(block, np.append(0, after[:-1]), start)
         closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
         trigger = self.trigger.take(row) * closed
-        # Behind a title no function word is one: Mr. Im.
-        named = (label[1:] == code["funcname?"]) & (caps[1:] == TITLE)
-        named |= label[1:] == code["trigname?"]  # mr case
-        trigger[1:][named & (label[:-1] == code["title"])] = 0
+        # Behind a title no function word is one: Mr. Im, mr case.
+        named = (label == code["funcname?"]) & (caps == TITLE) | (label == code["trigname?"])
+        trigger[1:][named[1:] & (label[:-1] == code["title"])] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = (label == code["surnamepl"]).nonzero()[0]
@@ -336,8 +335,7 @@ class Viewer:
             spot = np.minimum(nations.searchsorted(hashed[at]), len(nations) - 1)
             same = nations[spot] == hashed[at]
             stem[at[same]] = countries[spot[same]]
-        passing = among(label, [code["func"], code["trigname?"]])
-        common = passing | ((label == code["plain"]) & (caps == LOWER))
+        common = (label == code["func"]) | ((label == code["plain"]) & (caps == LOWER))
         equal, first = firsts(hashed, stem, unit, (trigger == 0) & ~common)
         owns = filled(False, False, words["possessive"], np.bool_)
         sort = self.sorts.take(label)
