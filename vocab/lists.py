@@ -53,6 +53,8 @@ HAND: Final = (
 )
 """Sources written for this project; a word stands in one place of them."""
 FETCHED: Final = "census faker geonames"
+BRANDS: Final = "brands"
+"""Source of brands: words, and phrases that come last; ``vocab/brands.py`` makes it."""
 PINNED: Final = {
     "names==0.3.0": "726e46254f2ed03f1ffb5d941dae3bc67c35123941c29becd02d48d0caa2a671",
     "faker==40.63.0": "36627c20b575b4138f54b6c21f8703e9ab122fd487aca11319beec2aa6ca7232",
@@ -167,10 +169,11 @@ def known_words() -> dict[str, str]:
 def labelled(known: Mapping[str, str]) -> Words:
     """Label all words by the first source that has them."""
     words = Words()
-    for name in HAND.split():
+    for name in (*HAND.split(), BRANDS):
         for labels, source, listed in sections(SOURCES / f"{name}.txt"):
             for word in listed:
-                words.add(word, labels if len(labels) == 3 else labels * 3, source)
+                if name != BRANDS or WORD.fullmatch(word):
+                    words.add(word, labels if len(labels) == 3 else labels * 3, source)
     for letter in {word for word in [*known, *triggers()] if len(word) == 1}:
         words.add(letter, ["letter"] * 3, "letters")
     owned = {f"{re.split('[ -]', phrase)[-1]}'s" for phrase in phrases()}  # Capital One's
@@ -181,9 +184,10 @@ def labelled(known: Mapping[str, str]) -> Words:
         words.add(word, ["func"] * 3, "function words")
         labels = words.labels[word]
         weak = labels[0].endswith("?")  # in small letters, a trigger is no name
-        words.labels[word] = [
-            "func" if label in ("plain", "foreignw", "rare") or (weak and not column) else label
-            for column, label in enumerate(labels)
+        small = "trigname?" if labels[1] == "surname?" else "func"
+        passing = ("func", "plain", "foreignw", "rare")
+        words.labels[word] = [small if weak or labels[0] in passing else labels[0]] + [
+            "func" if label in passing else label for label in labels[1:]
         ]
     for word, source in known.items():
         words.add(word, ["plain"] * 3, source)
@@ -224,8 +228,8 @@ def phrases() -> dict[str, str]:
     """Return the label of each phrase; those of the project first."""
     labels: dict[str, str] = {}
     closed = set(plain_words(_HERE / "public" / "function.txt"))  # "an hai" is no city
-    for name in ("phrases", "geonames"):
-        for (label,), _, listed in sections(SOURCES / f"{name}.txt"):
+    for name in ("phrases", "geonames", BRANDS):
+        for (label, *_), _, listed in sections(SOURCES / f"{name}.txt"):
             for phrase in listed:
                 first, *rest = re.split("[ -]", phrase)
                 if rest and not (name == "geonames" and first in closed):

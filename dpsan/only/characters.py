@@ -33,7 +33,7 @@ for _mark, _wide, _narrow in (
     ("-", "dash", "hyphen"),
     (".", "stop", "dot"),
     *((",", "comma", "comma"), (":", "colon", "colon"), ("/", "slash", "slash")),
-    *(("&", "amp", "amp"), ("\u2013", "dash", "dash"), ("@", "at", "at")),
+    *(("&", "amp", "amp"), ("\u2013", "dash", "dash"), ("@", "at", "at"), ("|", "bar", "bar")),
     *((_quote, "open", "open") for _quote in "'\u2018\u2019`"),
 ):
     _MARKS[:, ord(_mark)] = GAP[_wide], GAP[_narrow]
@@ -160,7 +160,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     result[alone_in_gap & (single == GAP["open"]) & (chars[last - 1] != mark)] = GAP["other"]
     result[(count > 1) & (many(chars == 46) > 0)] = GAP["stop"]
     result[(count > 1) & (many(chars == 45) > 1)] = GAP["open"]
-    opening = (many(classes & OPENER != 0) > 0) & ~(alone_in_gap & (mark == 58))
+    opening = (many(classes & OPENER != 0) > 0) & ~(alone_in_gap & np.isin(mark, (58, 124)))
     result[opening | (many((chars == 9) | (chars == 0x2014)) > 0)] = GAP["open"]
     for char, name in ((ord("("), "call"), (ord("_"), "under")):
         result[alone_in_gap & alone & (mark == char)] = GAP[name]

@@ -306,9 +306,9 @@ def _weekdays(
     for part, names in enumerate((DAYS_OF_MONTH, MONTHS, YEARS), 1):
         part_of[rules.codes(names)] = part
     function = view.code["func"]
-    ahead = np.where(view.label[at + 1] == function, at + 2, at + 1)
-    before = part_of[group.take(ahead, mode="clip")] > 0
-    last = (part_of[group[at - 1]] > 0) & among(view.gap[at], [GAP["open"], GAP["comma"]])
+    before = part_of[group.take(at + 1 + (view.label[at + 1] == function), mode="clip")] > 0
+    marks = [GAP[name] for name in ("open", "bar", "comma")]
+    last = (part_of[group[at - 1]] > 0) & among(view.gap[at], marks)
     steps = np.where(before, 1, -1)[before | last].tolist()  # 21.11.2025 (Friday)
     at = at[before | last]
     dated = part_of.take(group).nonzero()[0]

@@ -20,14 +20,18 @@ from dpsan.only.view import GAP as G
 from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
 
 MOSTLY: Final = 0.6
+TITLES: Final = 20
+"""Words of a line of mostly capitals, at most: of longer lines the capitals are those of names."""
 DIGITS: Final = re.compile(f"[{DIGIT}{ZERO}{NIL}{''.join(SIZES)}]")
 _DOTTED: Final = re.compile(rf"^..?.{DIGIT}\.{DIGIT}{{2}}(?!.*:)")
 _DOT_CLOCK: Final = re.compile(rf"{DIGIT}\.{DIGIT}{FIVE}|{DIGIT}{{2}}\.{DIGIT}[{DIGIT}{FIVE}]")
 """Forms of times with a dot: clocks, and numbers that may be times."""
 _SECTION: Final = re.compile(rf"{DIGITS.pattern}{{1,2}}\.{DIGITS.pattern}{{1,2}}")
+"""Numbers of one or two digits, a dot and one or two more: 4.2, and no 1.249,90."""
 _DOSE: Final = re.compile(rf"[m\u00b5c{DIGIT}]g$")
 """Ends of the forms of joined doses: 250mg, 2g."""
 _DECIMAL: Final = re.compile(rf"{DIGITS.pattern}{{1,4}}\.{DIGITS.pattern}{{1,4}}")
+"""Numbers with one dot between digits: 1.1 and 537.36, and no 118837/24."""
 NAMES: Final = ["given_m", "given_f", "given_u", "given_x", "surname", "surnamepl"]
 
 
@@ -145,9 +149,9 @@ class Groups:
         """Return how many of some tokens each group has."""
         return np.bincount(self._of.take(places), minlength=len(self._first))
 
-    def of(self, at: NDArray[np.intp]) -> NDArray[np.integer]:
-        """Return the groups of some tokens."""
-        return np.asarray(self._of[at])
+    def beside(self, places: NDArray[np.intp], at: NDArray[np.intp]) -> Flags:
+        """Return whether the group of each of some tokens has one of others."""
+        return np.asarray((self.having(places) > 0).take(self._of[at]))
 
     def tokens(self, groups: Flags) -> Flags:
         """Return what is said of each group for each of its tokens."""
@@ -157,7 +161,9 @@ class Groups:
 def mostly_capitals(state: State) -> Flags:
     """Lines of which most words have a capital: titles, tables."""
     words, capitals = state.line.counts(state.word), state.line.counts(state.capital)
-    mostly = (words >= 3) & (capitals >= MOSTLY * words) | (words == 2) & (capitals == 2)
+    mostly = (words >= 3) & (words <= TITLES) & (capitals >= MOSTLY * words)
+    mostly &= state.line.counts(state.view.gap == G["comma"]) < 2
+    mostly |= (words == 2) & (capitals == 2)
     return state.line.tokens(mostly)
 
 
@@ -175,7 +181,7 @@ def mostly_upper(state: State) -> Flags:
 def sentence_start(state: State) -> Flags:
     """First words of sentences, lines and quotes."""
     view = state.view
-    opening = ("open", "line", "colon", "call", "under", "backslash")
+    opening = ("open", "line", "colon", "call", "under", "backslash", "bar")
     start = among(view.gap, [G[name] for name in opening]) | state.opening
     short = behind(view.labelled("title", "rank", "letter"))
     dot = among(view.gap, [G["stop"], G["dot"]])
@@ -209,10 +215,11 @@ def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
 
 
 def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flags:
-    """Words with a capital that some groups have drawn at another place of the unit."""
+    """Words that some groups have drawn at another place of the unit, with a capital if it has."""
     hit, drawn = np.zeros(len(state.group), np.bool_), state.drawn(groups)
-    hit[state.view.equal.take(drawn.compress(state.capital.take(drawn)))] = True
-    return hit.take(state.view.equal.take(at)) & state.capital.take(at)
+    named = state.capital | small_letters(state)
+    hit[state.view.equal.take(drawn.compress(named.take(drawn)))] = True
+    return hit.take(state.view.equal.take(at)) & named.take(at)
 
 
 def clinical(state: State) -> Flags:
@@ -263,12 +270,7 @@ def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
     forms = np.array([_DOT_CLOCK.fullmatch(form) is not None for form in view.forms] + [False])
     clocks = view.labelled("clock") & dotted[view.form]
     times = np.append(state.drawn(["dotclock"]), clocks.nonzero()[0])
-    return forms[view.form[at]] & (state.text.having(times) > 0).take(state.text.of(at))
-
-
-def beside_date(state: State, at: NDArray[np.intp]) -> Flags:
-    """Tokens of texts in which a day and month in digits is drawn."""
-    return (state.text.having(state.drawn(["daymonth"])) > 0).take(state.text.of(at))
+    return forms[view.form[at]] & state.text.beside(times, at)
 
 
 def repeated_mark(state: State) -> Flags:
@@ -283,22 +285,11 @@ def repeated_mark(state: State) -> Flags:
     return np.asarray(mark & (count > 1).take(view.equal))
 
 
-def decimal(state: State) -> Flags:
-    """Numbers with one dot between digits: 1.1 and 537.36, and no 118837/24."""
-    forms = [_DECIMAL.fullmatch(form) is not None for form in state.view.forms]
-    return np.array([*forms, False]).take(state.view.form)  # words have the form -1
-
-
-def joined_dose(state: State) -> Flags:
-    """Quantities that may be doses: 250mg and 1g, and no 3.2kg."""
-    forms = [bool(_DOSE.search(DIGITS.sub(DIGIT, form))) for form in state.view.forms]
-    return np.array([*forms, False]).take(state.view.form)  # words have the form -1
-
-
-def section(state: State) -> Flags:
-    """Numbers of one or two digits, a dot and one or two more: 4.2, and no 1.249,90."""
-    forms = np.array([_SECTION.fullmatch(form) is not None for form in state.view.forms] + [False])
-    return forms.take(state.view.form)  # words have the form -1
+def of_form(test: Callable[[str], object]) -> Callable[[State], Flags]:
+    """Return the relation of strings whose forms pass a test."""
+    return lambda state: np.array([*map(bool, map(test, state.view.forms)), False]).take(
+        state.view.form  # words have the form -1
+    )
 
 
 def initials(state: State) -> Flags:
@@ -318,10 +309,10 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "nocaps": small_letters,
     "foreign": foreign,
     "marks": repeated_mark,
-    "section": section,
+    "section": of_form(_SECTION.fullmatch),
     "initials": initials,
-    "adose": joined_dose,
-    "decimal": decimal,
+    "adose": of_form(lambda form: _DOSE.search(DIGITS.sub(DIGIT, form))),
+    "decimal": of_form(_DECIMAL.fullmatch),
     "of_him": about("him", "her", "madam"),
     "of_her": about("her", "him", "sir"),
     "atwork": about("office", "leisure"),
@@ -336,6 +327,7 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "placed": lambda state, at: elsewhere(state, ["city"], at),
     "shire": lambda state, at: elsewhere(state, ["city_co"], at),
     "dottime": dotted_time,
-    "dated": beside_date,
+    "named": lambda state, at: state.line.beside(state.drawn(NAMES), at),
+    "dated": lambda state, at: state.text.beside(state.drawn(["daymonth"]), at),
 }
 """Relations that read what is drawn: of some tokens."""

@@ -370,7 +370,7 @@ class Rules:
         if name == "any":
             return "kind", range(CODES)
         if name.startswith("~"):
-            return "gap", [GAP[name[1:]]]
+            return "gap", [GAP[name[1:]], GAP["bar" if name == "~open" else name[1:]]]
         if name in _CAPS:
             codes = product(range(0, CODES - NONE, PATTERNS), _CAPS[name])
             return "kind", map(sum, codes)

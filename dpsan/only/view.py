@@ -31,7 +31,7 @@ COLUMN: Final = np.array((0, 1, 2, 1, 1, 0), np.uint8)
 """Column of a word's labels for each pattern: in small letters, with a capital, in capitals."""
 GAPS: Final = (
     *("none", "space", "hyphen", "dot", "stop", "comma", "colon", "line", "slash", "amp"),
-    *("dash", "at", "open", "other", "call", "under", "backslash"),
+    *("dash", "at", "open", "other", "call", "under", "backslash", "bar"),
 )
 """Classes of what stands between two tokens."""
 NATIONS: Final = ("nat", "natlang", "natpl")

@@ -62,7 +62,7 @@ from dpsan.only.view import (
 )
 from dpsan.text.tokens import ARTICLES
 
-CLOSED: Final = ("func", "funcname?", "title")
+CLOSED: Final = ("func", "funcname?", "trigname?", "title")
 """Labels of trigger words."""
 _SMALL: Final = sums.LABELS["int1"]
 """Sort of numbers of one or two digits."""
@@ -320,9 +320,9 @@ class Viewer:
         gap = gaps(block, np.append(0, after[:-1]), start)
         closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
         trigger = self.trigger.take(row) * closed
-        # Behind a title no function word is one: Mr. Im.
-        named = (label[1:] == code["funcname?"]) & (caps[1:] == TITLE)
-        trigger[1:][named & (label[:-1] == code["title"])] = 0
+        # Behind a title no function word is one: Mr. Im, mr case.
+        named = (label == code["funcname?"]) & (caps == TITLE) | (label == code["trigname?"])
+        trigger[1:][named[1:] & (label[:-1] == code["title"])] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = (label == code["surnamepl"]).nonzero()[0]

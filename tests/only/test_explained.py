@@ -5,7 +5,7 @@ import json
 import pytest
 from support import cases
 
-TEXT = "Mr. Case saw Grace on Monday, version 3: an old Zxqvar."
+TEXT = "Mr. Case hugged Grace on Monday, version 3: an old Zxqvar."
 
 
 def explained(dpsan, *arguments, text=b""):
@@ -35,7 +35,7 @@ def test_a_drawn_token_has_its_row_of_the_rules(tokens, token, word_class, group
 @cases(
     "token passes",
     ("Mr", "list titles"),
-    ("saw", "list vocabulary"),
+    ("hugged", "list vocabulary"),
     ("on", "list function words"),
     ("3", "rule counted"),
     ("Monday", "class dates is not chosen"),
@@ -63,7 +63,7 @@ def test_the_table_shows_the_same(dpsan):
     done = dpsan("explain", "--only", "sensitive", TEXT)
     rows = {line.split()[0]: line for line in done.stdout.decode().splitlines()}
     assert "title 1" in rows["Case"]
-    assert rows["saw"].endswith("list vocabulary")
+    assert rows["hugged"].endswith("list vocabulary")
 
 
 def test_standard_input_that_is_no_text_is_named_by_line(dpsan):

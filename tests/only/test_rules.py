@@ -91,7 +91,7 @@ CASES = [
     ("The movers came, fasteners too.", ""),
     (
         "Her son Justice lives at Flat 2, The Old Brewery, Cask Lane, Hove.",
-        "Justice Flat 2 Brewery Cask Lane Hove",
+        "Justice Flat 2 Old Brewery Cask Lane Hove",
     ),
     ("We met Min-jun Kim, Sung-min and Do-hyun.", "Min jun Kim Sung min Do hyun"),
     ("It is a so-called plan for Jun-Jul.", "Jun Jul"),
