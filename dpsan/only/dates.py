@@ -35,6 +35,8 @@ LABELS: Final = ("daymonth", "monthday", "over7", "over10", "over12", "pair")
 """Labels of days: of a date, and alone."""
 KINDS: Final = {
     "iso": re.compile("(?P<dateyear>.{4})-(?P<daymonth>.{5})(?: ?(?P<clock>.+))?"),
+    "basic": re.compile("(?P<dateyear>.{4})(?P<daymonth>.{4})(?P<clock>T.+)"),
+    "fiscal": re.compile("\\D+(?P<dateyear>.{2})"),
     "ymd": re.compile("(?P<dateyear>.{4})[/.](?P<daymonth>.+)"),
     "dmy": re.compile(r"(?P<daymonth>\d+[-/.]\d+)[-/.](?P<dateyear>.+)"),
     "daydot": re.compile(r"(?P<daymonth>\d+\.\d+)\."),
@@ -56,6 +58,9 @@ SORTS: Final = {
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
 _RUNS: Final = re.compile(r"\d+")
+_PAIRS: Final = re.compile(r"\d\d")
+_BASIC: Final = re.compile(r"T\d{4}")
+"""A time without colons."""
 _MONTH_YEAR: Final = re.compile(r"\d{1,2}/\d{4}")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
@@ -184,7 +189,8 @@ def moment(text: str, *, day_first: bool) -> int:
     name = text[:3].lower()
     if name in _NAMES:
         return _NAMES[name]
-    numbers = [int(run[:_DIGITS]) for run in _RUNS.findall(text)[:4]] or [0]
+    runs = (_PAIRS if _BASIC.match(text) else _RUNS).findall(text)
+    numbers = [int(run[:_DIGITS]) for run in runs[:4]] or [0]
     if day_first or _MONTH_YEAR.fullmatch(text):
         numbers.reverse()
     numbers[0] += 12 * _afternoon(text, numbers[0])
@@ -210,8 +216,13 @@ def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
 
 def day_of_year(day: str, month: str, *, day_first: bool) -> tuple[int, int]:
     """Return month and day of a date in parts, see :func:`weekday_of`."""
-    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
+    first, second = divmod(moment(parted(day), day_first=day_first) // _LIMIT**2, _LIMIT)
     return (first, second) if second else (moment(month, day_first=False) + 1, first)
+
+
+def parted(day: str) -> str:
+    """Return a day and month in digits with a hyphen, if nothing is between them: 0503."""
+    return f"{day[:2]}-{day[2:]}" if day.isdigit() and len(day) == 4 else day
 
 
 def full_year(year: int) -> int:
@@ -280,7 +291,10 @@ def earlier(
     of_days = np.where(sort[at] == DAYS, form[at], -1).tolist()
     day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
     rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
-    values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
+    values = [
+        moment(parted(block[begin:last]) if day >= 0 else block[begin:last], day_first=first)
+        for day, (begin, last, first) in zip(of_days, rows, strict=True)
+    ]
     dated = mixed[at] & ((sort[at] != SORTS["int1"]) | (end[at] - start[at] < 3))
     of_dates = [*compress(values, dated)]
     turns = in_turn(sort[at[dated]], of_dates, text[at[dated]], at[dated])

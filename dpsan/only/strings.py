@@ -50,7 +50,7 @@ PATTERNS: Final = (
     ("email", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z0-9][\w-]{0,62}\.){1,6}[A-Za-z]{2,24}\b"),
     ("userip", r"(?<![\w.-])[A-Za-z][\w.-]{0,63}@\d{1,3}(?:\.\d{1,3}){3}"),
     ("userhost", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z][\w-]{1,60})\b"),
-    ("handle", r"(?<![\w@])@\w{1,60}(?:-\w{1,30}){0,4}"),
+    ("handle", r"(?<![\w@])@\w{1,60}(?:[.-]\w{1,30}){0,4}(?!\w|[.]\w)"),
     ("cue", r"\b\d\d:\d\d:\d\d\.\d{3} --> \d\d:\d\d:\d\d\.\d{3}"),
     ("spelled", r"(?<![\w-])[A-Z](?:-[A-Za-z]){2,30}(?![\w-])"),
     ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
@@ -59,6 +59,8 @@ PATTERNS: Final = (
     ("ipv6", r"(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{0,4}){3,7}(?=:?[0-9a-fA-F])[0-9a-fA-F]{1,4}\b"),
     ("ip", r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)"),
     ("iso", r"(?<![^\W_])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"),
+    ("basic", r"\b\d{8}T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?(?!\w)"),
+    ("fiscal", r"(?<!\w)FY ?['’]?\d\d(?!\w)"),
     ("ymd", r"\b\d{4}/\d{1,2}/\d{1,2}\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b"),
     ("dmy", r"\b\d{1,2}(?:-\d{1,2}-|/\d{1,2}/|\.\d{1,2}\.)(?:\d{4}|\d{2})\b"),
     ("daydot", r"\b(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.(?!\d)|(?<![\d.])[1-9]\.(?:0[1-9]|1[0-2])\.(?=[:;,)]|\s[a-zäöü])"),
@@ -68,8 +70,8 @@ PATTERNS: Final = (
     ("ssn", r"\b\d{3}-\d{2}-\d{4}\b"),
     ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
     ("vanity", r"\b(?:1-)?(?:0?800|888|877|866|855|844|833)[- ][A-Z]{7}\b"),
-    ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b"),
-    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|\(0\d{{1,5}}\) ?\d{{2,4}}(?: \d{{2,3}}){{1,3}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w|-\d)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d)|{SHIFT})(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
+    ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b|\b\d{2}[ -]\d{6}[ -]\d{6}[ -]\d\b"),
+    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?!{SHIFT})(?=\d{{2,5}} ?[/– -] ?\d(?: ?\d){{4,12}}(?!\d))0\d{{1,4}} ?[/– -] ?\d{{1,9}}(?: \d{{2,9}}){{0,4}}(?!\w|-\d)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|\(0\d{{1,5}}\) ?\d{{2,4}}(?: \d{{2,3}}){{1,3}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w|-\d)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d)|{SHIFT})(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
     ("overweeks", r"\b\d{1,2}/(?:40|52)\b(?!/)"),
     ("gestday", r"\b(?:2\d|3\d|4[0-2])\+[0-6]\b"),
     ("pressure", r"\b\d{2,3}/\d{2,3}(?![\d/])"),
@@ -91,7 +93,7 @@ FIRST: Final = {"d": r"(?=\d)", "l": r"(?=[^\W\d_])", "o": r"(?=[\W_])"}
 """By the first character: digit, letter, other."""
 STARTS: Final = dict(
     entword="l", skip="lo", escape="o", url="l", email="dlo", userip="l", handle="o", uuid="dl", mac="dl", ipv6="dl", coord="do", spelled="l", userhost="dlo", shortyear="o",
-    iban="l", phone="do", decade="do", version="dl", money="dlo", dotted="l", code="dlo", password="l",
+    iban="l", phone="do", decade="do", version="dl", money="dlo", fiscal="l", dotted="l", code="dlo", password="l",
 )  # fmt: skip
 
 
@@ -117,9 +119,11 @@ ROUND: Final = re.compile(
 DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
-    r"[xXqQ]1|[1-5]xx|[A-Z]\d-[A-Z]?\d|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
+    r"[xX]1|[1-5]xx|[A-Z]\d-[A-Z]?\d|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]|[qQ]\d\d|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]|[cpyr]{0,2}T[0-4X][a-d]?N[0-3Xx][a-c]?M[01Xx]|[xX]?10\^\d{1,2}"
 )
+QUARTER: Final = re.compile(r"[qQ]\d")
+"""A quarter of a year, or a question."""
 NUMBERED: Final = re.compile(
     r"(?:FY|CW|WK|RM|GR|YR|INC|CHG|REQ|TKT|TICKET|INV|ORD|REF|JOB|CASE|BUG|PR|RMA)-?(?=\d+$)"
 )
@@ -143,7 +147,7 @@ LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears"),
+    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears", "qcode"),
 )
 
 
@@ -290,6 +294,8 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return kind, digit_form(text)
         if DIABETES.fullmatch(text):
             return "ill_sugar", ""
+        if QUARTER.fullmatch(text):
+            return "qcode", text[0] + DIGIT
         if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
         if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):
