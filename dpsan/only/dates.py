@@ -58,9 +58,7 @@ SORTS: Final = {
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
 _RUNS: Final = re.compile(r"\d+")
-_PAIRS: Final = re.compile(r"\d\d")
-_BASIC: Final = re.compile(r"T\d{4}")
-"""A time without colons."""
+_PAIRS: Final = re.compile(r"\d\d?")
 _MONTH_YEAR: Final = re.compile(r"\d{1,2}/\d{4}")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
@@ -184,12 +182,18 @@ def day_forms(
 
 
 @lru_cache(1 << 14)
-def moment(text: str, *, day_first: bool) -> int:
-    """Return a number that is smaller for an earlier date, time or number of one sort."""
+def moment(text: str, *, day_first: bool | None) -> int:
+    """Return a number that is smaller for an earlier date, time or number of one sort.
+
+    Args:
+        text: of one sort.
+        day_first: whether the first number of a day and month is the day; None: it is no such.
+    """
     name = text[:3].lower()
     if name in _NAMES:
         return _NAMES[name]
-    runs = (_PAIRS if _BASIC.match(text) else _RUNS).findall(text)
+    # 0503, T100000Z: nothing need be between two numbers.
+    runs = (_RUNS if day_first is None and text[:1] != "T" else _PAIRS).findall(text)
     numbers = [int(run[:_DIGITS]) for run in runs[:4]] or [0]
     if day_first or _MONTH_YEAR.fullmatch(text):
         numbers.reverse()
@@ -216,13 +220,8 @@ def weekday_of(day: str, month: str, year: str, *, day_first: bool) -> int:
 
 def day_of_year(day: str, month: str, *, day_first: bool) -> tuple[int, int]:
     """Return month and day of a date in parts, see :func:`weekday_of`."""
-    first, second = divmod(moment(parted(day), day_first=day_first) // _LIMIT**2, _LIMIT)
+    first, second = divmod(moment(day, day_first=day_first) // _LIMIT**2, _LIMIT)
     return (first, second) if second else (moment(month, day_first=False) + 1, first)
-
-
-def parted(day: str) -> str:
-    """Return a day and month in digits with a hyphen, if nothing is between them: 0503."""
-    return f"{day[:2]}-{day[2:]}" if day.isdigit() and len(day) == 4 else day
 
 
 def full_year(year: int) -> int:
@@ -289,12 +288,9 @@ def earlier(
         return np.zeros(len(sort), np.int32), []
     # Times of a day are marked so too, and words have the form -1.
     of_days = np.where(sort[at] == DAYS, form[at], -1).tolist()
-    day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
+    day_first = [forms[day][:1] == DAY_FIRST if day >= 0 else None for day in of_days]
     rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
-    values = [
-        moment(parted(block[begin:last]) if day >= 0 else block[begin:last], day_first=first)
-        for day, (begin, last, first) in zip(of_days, rows, strict=True)
-    ]
+    values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
     dated = mixed[at] & ((sort[at] != SORTS["int1"]) | (end[at] - start[at] < 3))
     of_dates = [*compress(values, dated)]
     turns = in_turn(sort[at[dated]], of_dates, text[at[dated]], at[dated])

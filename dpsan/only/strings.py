@@ -7,7 +7,7 @@ is drawn for a string is a function of its form alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -28,6 +28,8 @@ class Strings(NamedTuple):
     forms: Sequence[str]
 
 
+Form = Callable[[str], str]
+"""Makes the form of a string."""
 LONGEST: Final = 300
 """Characters that the pattern looks at in one piece."""
 LONGEST_NAME: Final = 40
@@ -122,20 +124,14 @@ PLAIN_CODES: Final = re.compile(
     r"[xX]1|[1-5]xx|[A-Z]\d-[A-Z]?\d|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]|[qQ]\d\d|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]|[cpyr]{0,2}T[0-4X][a-d]?N[0-3Xx][a-c]?M[01Xx]|[xX]?10\^\d{1,2}"
 )
-QUARTER: Final = re.compile(r"[qQ]\d")
-"""A quarter of a year, or a question."""
 NUMBERED: Final = re.compile(
     r"(?:FY|CW|WK|RM|GR|YR|INC|CHG|REQ|TKT|TICKET|INV|ORD|REF|JOB|CASE|BUG|PR|RMA)-?(?=\d+$)"
 )
 """Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
 MONTH_YEAR: Final = re.compile(r"(0?[1-9]|1[0-2])/((?:19|20)\d\d)")
 """A month of a year."""
-DIGITS_ALONE: Final = re.compile(r"\d{1,2}ish|\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}|E\dV\dM\d|G\dP\d")
-"""Codes that keep their letters: about an hour, sizes, a coma scale, births."""
 YEARS_OLD: Final = re.compile("[1-9][0-9](?:y|yo|yrs?)")
 """An age."""
-DIABETES: Final = re.compile("T[12]DM?|DM[12]")
-"""Short forms with a digit of illnesses: words of the group."""
 SHORT_TIME: Final = re.compile(r"(?:[01]\d|2[0-3])[0-5]\dh(?:rs?)?")
 """A time of four digits."""
 MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
@@ -214,8 +210,8 @@ def round_form(text: str) -> str:
     form, match = digit_form(text), ROUND.search(text)
     if match is None or (text.isdigit() and len(text) > 4):
         return form
-    before = form[: match.start()].removesuffix(ZERO)  # 75,000 may become 91,200
-    before = before.ljust(match.start(), DIGIT)
+    # 75,000 may become 91,200
+    before = form[: match.start()].removesuffix(ZERO).ljust(match.start(), DIGIT)
     return before + NIL * len(match[0]) + form[match.end() :]
 
 
@@ -240,16 +236,47 @@ def letter_form(text: str) -> str:
     )
 
 
+def hex_form(text: str) -> str:
+    """Text with marks in place of hexadecimal digits."""
+    return re.sub(r"[0-9a-fA-F]", LARGE_HEX if text.isupper() else HEX, text)
+
+
 def over_label(text: str, other: str) -> str:
     """Return the label of a pair: doctors write days over 7, points over 10 and months over 12."""
     over = re.search(r"(?<!1[1-9])(?<!2\d)(?<!3\d)(?<!0\d)/10$|/7$|/12$", text)
     return f"over{over[0][1:]}" if over else other
 
 
+_CODES: Final[tuple[tuple[str, re.Pattern[str], Form], ...]] = (
+    ("spo2", re.compile("[sS]p[oO]2"), str),
+    ("times", re.compile(r"[xX](?:[2-9]|[1-9]\d)"), digit_form),
+    (
+        "code",
+        re.compile(r"\d{1,2}ish|\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}|E\dV\dM\d|G\dP\d"),
+        digit_form,
+    ),
+    ("ill_sugar", re.compile("T[12]DM?|DM[12]"), lambda _: ""),
+    ("qcode", re.compile(r"[qQ]\d"), digit_form),
+)
+"""Codes that keep their letters (saturation, factors, about an hour, sizes, a coma scale, births,
+quarters), and short forms with a digit of illnesses: label, pattern and what makes the form."""
+_FORM_OF: Final[dict[str, Form]] = {
+    **dict.fromkeys(("vanity", "password", "spelled"), letter_form),
+    **dict.fromkeys(("percent", "quantity", "agesex"), sized_form),
+    **dict.fromkeys(("uuid", "mac"), hex_form),
+    **dict.fromkeys(("handle", "url", "ip", "ipv6", "email", "userip", "userhost"), lambda _: ""),
+    "money": round_form,
+    "clock": clock_form,
+    "ordinal": lambda text: "d" * (int(text[:-2]) <= 31) + DIGIT * len(text[:-2]),
+    "iban": lambda text: text[:2] + letter_form(text[2:]),
+    "phone": lambda text: re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text),  # a first zero stays
+    "overweeks": lambda text: digit_form(text[:-2]) + text[-2:],
+}
+"""What makes the form of a kind of strings, if it is not :func:`digit_form`."""
+
+
 def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
-    if kind == "clock":
-        return kind, clock_form(text)
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
         if 0 < int(end) - begin % 10 ** len(end) <= 110:
@@ -281,21 +308,10 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "int40", marked(text)
         of_length = f"int{len(text)}" if len(text) < 7 else "intlong"
         return "emergency" if text in ("911", "999") else of_length, sized_form(text)
-    if kind == "ordinal":
-        return kind, "d" * (int(text[:-2]) <= 31) + DIGIT * len(text[:-2])
-    if kind in ("uuid", "mac"):
-        return kind, re.sub(r"[0-9a-fA-F]", LARGE_HEX if text.isupper() else HEX, text)
     if kind == "code":
-        if re.fullmatch(r"[sS]p[oO]2", text):
-            return "spo2", text
-        if re.fullmatch(r"[xX][1-9]\d?", text) and text[1:] != "1":
-            return "times", text[0] + DIGIT * (len(text) - 1)
-        if DIGITS_ALONE.fullmatch(text):
-            return kind, digit_form(text)
-        if DIABETES.fullmatch(text):
-            return "ill_sugar", ""
-        if QUARTER.fullmatch(text):
-            return "qcode", text[0] + DIGIT
+        for label, pattern, form in _CODES:
+            if pattern.fullmatch(text):
+                return label, form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
         if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):
@@ -312,23 +328,11 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return "legaldot", text
     if kind == "dotted":
         return ("fixed", text) if text.lower().rstrip(".") in fixed else (kind, letter_form(text))
-    if kind == "iban":
-        return kind, text[:2] + letter_form(text[2:])
-    if kind in ("vanity", "password", "spelled"):
-        return kind, letter_form(text)
-    if kind == "phone":
-        return kind, re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text)  # a first zero stays
-    if kind in ("handle", "url", "ip", "ipv6", "email", "userip", "userhost"):
-        return kind, ""
-    if kind == "overweeks":
-        return kind, digit_form(text[:-2]) + text[-2:]
     if kind in KINDS:
         return "number", digit_form(text)
-    if kind == "money":
-        return kind, round_form(text)
     if kind == "quantity" and YEARS_OLD.fullmatch(text):
         return "ageyears", sized_form(text)
-    return kind, sized_form(text) if kind in ("percent", "quantity", "agesex") else digit_form(text)
+    return kind, _FORM_OF.get(kind, digit_form)(text)
 
 
 def labels_of(words: Iterable[str], lists: Iterable[str] = ()) -> tuple[str, ...]:

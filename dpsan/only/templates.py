@@ -48,20 +48,12 @@ _ALPHABETS: Final = {
     FIVE: "05",
 }
 _ACRONYMS: Final[dict[int, list[Piece]]] = {
-    3: [list("ABCDEFGHIMNPRSTU"), list("ABCDEFHILMNPRST"), list("ABCDEFGILMNOPRSTU")],
-    4: [
-        list("ABCDEFGHIMNPRSTU"),
-        list("ABCEFHILMNPRST"),
-        list("ACDEFILMNPRST"),
-        list("ABCDFGPSTU"),
-    ],
-    5: [
-        list("BCDFGLMNPRST"),
-        list("AEIO"),
-        list("BCDFGLMNPRST"),
-        list("AEIO"),
-        list("CDFGLMNPRST"),
-    ],
+    len(columns): [*map(list, columns)]
+    for columns in (
+        ("ABCDEFGHIMNPRSTU", "ABCDEFHILMNPRST", "ABCDEFGILMNOPRSTU"),
+        ("ABCDEFGHIMNPRSTU", "ABCEFHILMNPRST", "ACDEFILMNPRST", "ABCDFGPSTU"),
+        ("BCDFGLMNPRST", "AEIO", "BCDFGLMNPRST", "AEIO", "CDFGLMNPRST"),
+    )
 }
 """Letters of an acronym, by its length: such as those of offices and firms."""
 _AT_ONCE: Final = 15
