@@ -24,6 +24,7 @@ UUID: 7f9c1e2a-33b4-4d5e-8f60-1a2b3c4d5e6f | MAC address: 00:1B:44:11:3A:B7
 IPv6 address: 2001:db8:85a3::8a2e:370:7334 | hash: 5f3a9c0d77e1b2a45f3a9c0d | code: AB-1234-X
 password: hunter!2pass | ISO date: 2023-03-05 | ISO date and time: 2023-03-05T10:30:00+01:00
 date with slashes: 03/05/2023 | date with dots: 5.3.2023 | date in words: 5 March 2023
+date and time without marks: 20210503T100000Z | quarter: Q3 FY24
 clock, 12 hours: 10:30pm | clock, 24 hours: 14:02:31 | decade: 1980s | range of years: 1985-1990
 age: a 45-year-old | dose: 250mg | blood pressure: BP 120/80 | pulse: HR 72
 temperature: temp 37 | ordinal: 21st | amount: $1,284.50 | millions: £1.5m | per cent: 10%

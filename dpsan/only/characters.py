@@ -95,7 +95,9 @@ def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.in
     ends = points[last] == ord(BETWEEN)
     # The bank of an account stands between country and digits: GB29 NWBK 6016.
     bank = (first[1:] - last[:-1] == 6) & (at[1:] - at[:-1] == 2) & (last - first == 4)[:-1]
-    apart = np.append((first[1:] - last[:-1] > 1) & ~bank | ends[:-1], True)
+    # A slash or a dash between the two parts of a telephone number: 0251 / 48 12 77.
+    marked = (first[1:] - last[:-1] == 3) & np.isin(points[last[:-1] + 1], [47, 0x2013])
+    apart = np.append((first[1:] - last[:-1] > 1) & ~(bank | marked) | ends[:-1], True)
     heads, tails = first[np.append(True, apart[:-1])[: len(at)]], last[apart[: len(at)]]
     behind = blanks[np.minimum(at[apart[: len(at)]] + 1, len(blanks) - 1)]
     short = (behind > tails + 1) & (behind < tails + BEHIND) & ~ends[apart[: len(at)]]

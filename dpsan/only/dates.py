@@ -35,6 +35,8 @@ LABELS: Final = ("daymonth", "monthday", "over7", "over10", "over12", "pair")
 """Labels of days: of a date, and alone."""
 KINDS: Final = {
     "iso": re.compile("(?P<dateyear>.{4})-(?P<daymonth>.{5})(?: ?(?P<clock>.+))?"),
+    "basic": re.compile("(?P<dateyear>.{4})(?P<daymonth>.{4})(?P<clock>T.+)"),
+    "fiscal": re.compile("\\D+(?P<dateyear>.{2})"),
     "ymd": re.compile("(?P<dateyear>.{4})[/.](?P<daymonth>.+)"),
     "dmy": re.compile(r"(?P<daymonth>\d+[-/.]\d+)[-/.](?P<dateyear>.+)"),
     "daydot": re.compile(r"(?P<daymonth>\d+\.\d+)\."),
@@ -56,6 +58,7 @@ SORTS: Final = {
 }
 """By their labels the sorts of tokens of which one may be earlier than another, or smaller."""
 _RUNS: Final = re.compile(r"\d+")
+_PAIRS: Final = re.compile(r"\d\d?")
 _MONTH_YEAR: Final = re.compile(r"\d{1,2}/\d{4}")
 _HALF: Final = re.compile("[apAP]")
 _UNPADDED: Final = re.compile(r"[1-5][:h]")
@@ -179,12 +182,19 @@ def day_forms(
 
 
 @lru_cache(1 << 14)
-def moment(text: str, *, day_first: bool) -> int:
-    """Return a number that is smaller for an earlier date, time or number of one sort."""
+def moment(text: str, *, day_first: bool | None) -> int:
+    """Return a number that is smaller for an earlier date, time or number of one sort.
+
+    Args:
+        text: of one sort.
+        day_first: whether the first number of a day and month is the day; None: it is no such.
+    """
     name = text[:3].lower()
     if name in _NAMES:
         return _NAMES[name]
-    numbers = [int(run[:_DIGITS]) for run in _RUNS.findall(text)[:4]] or [0]
+    # 0503, T100000Z: nothing need be between two numbers.
+    runs = (_RUNS if day_first is None and text[:1] != "T" else _PAIRS).findall(text)
+    numbers = [int(run[:_DIGITS]) for run in runs[:4]] or [0]
     if day_first or _MONTH_YEAR.fullmatch(text):
         numbers.reverse()
     numbers[0] += 12 * _afternoon(text, numbers[0])
@@ -278,7 +288,7 @@ def earlier(
         return np.zeros(len(sort), np.int32), []
     # Times of a day are marked so too, and words have the form -1.
     of_days = np.where(sort[at] == DAYS, form[at], -1).tolist()
-    day_first = [day >= 0 and forms[day][:1] == DAY_FIRST for day in of_days]
+    day_first = [forms[day][:1] == DAY_FIRST if day >= 0 else None for day in of_days]
     rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
     values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
     dated = mixed[at] & ((sort[at] != SORTS["int1"]) | (end[at] - start[at] < 3))

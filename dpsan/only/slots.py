@@ -171,7 +171,7 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
         room = 2 if slots.plans[pool].pool[0] == VALUE else ROOM
         if 1 < len(of_text) <= slots.plans[pool].sizes[0] // room:
             numbers = slots.number[of_text].tolist()
-            numbers.sort(key=lambda number: moment(slots.texts[number], day_first=False))
+            numbers.sort(key=lambda number: moment(slots.texts[number], day_first=None))
             slots.number[sorted(of_text, key=order.__getitem__)] = numbers
             slots.chance[of_text] *= len(of_text)
 

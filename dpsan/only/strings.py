@@ -7,7 +7,7 @@ is drawn for a string is a function of its form alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -41,6 +41,8 @@ class Strings(NamedTuple):
     forms: Sequence[str]
 
 
+Form = Callable[[str], str]
+"""Makes the form of a string."""
 LONGEST: Final = 300
 """Characters that the pattern looks at in one piece."""
 LONGEST_NAME: Final = 40
@@ -63,7 +65,7 @@ PATTERNS: Final = (
     ("email", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z0-9][\w-]{0,62}\.){1,6}[A-Za-z]{2,24}\b"),
     ("userip", r"(?<![\w.-])[A-Za-z][\w.-]{0,63}@\d{1,3}(?:\.\d{1,3}){3}"),
     ("userhost", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z][\w-]{1,60})\b"),
-    ("handle", r"(?<![\w@])@\w{1,60}(?:-\w{1,30}){0,4}"),
+    ("handle", r"(?<![\w@])@\w{1,60}(?:[.-]\w{1,30}){0,4}(?!\w|[.]\w)"),
     ("cue", r"\b\d\d:\d\d:\d\d\.\d{3} --> \d\d:\d\d:\d\d\.\d{3}"),
     ("spelled", r"(?<![\w-])[A-Z](?:-[A-Za-z]){2,30}(?![\w-])"),
     ("uuid", r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"),
@@ -72,6 +74,8 @@ PATTERNS: Final = (
     ("ipv6", r"(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|(?=[0-9:]{0,40}(?:[a-fA-F]|::))\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{0,4}){3,7}(?=:?[0-9a-fA-F])[0-9a-fA-F]{1,4}\b"),
     ("ip", r"\b\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)"),
     ("iso", r"(?<![^\W_])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"),
+    ("basic", r"\b\d{8}T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?(?!\w)"),
+    ("fiscal", r"(?<!\w)FY ?['’]?\d\d(?!\w)"),
     ("ymd", r"\b\d{4}/\d{1,2}/\d{1,2}\b|\b\d{4}\.\d{1,2}\.\d{1,2}\b"),
     ("dmy", r"\b\d{1,2}(?:-\d{1,2}-|/\d{1,2}/|\.\d{1,2}\.)(?:\d{4}|\d{2})\b"),
     ("daydot", r"\b(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.(?!\d)|(?<![\d.])[1-9]\.(?:0[1-9]|1[0-2])\.(?=[:;,)]|\s[a-zäöü])"),
@@ -81,8 +85,8 @@ PATTERNS: Final = (
     ("ssn", r"\b\d{3}-\d{2}-\d{4}\b"),
     ("iban", r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
     ("vanity", r"\b(?:1-)?(?:0?800|888|877|866|855|844|833)[- ][A-Z]{7}\b"),
-    ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b"),
-    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|\(0\d{{1,5}}\) ?\d{{2,4}}(?: \d{{2,3}}){{1,3}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w|-\d)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d)|{SHIFT})(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
+    ("card", r"\b\d{4}[ -]\d{4}[ -]\d{4}[ -]\d{1,7}\b|\b\d{4}[ -]\d{6}[ -]\d{5}\b|\b\d{2}[ -]\d{6}[ -]\d{6}[ -]\d\b"),
+    ("phone", rf"(?<![\w.])\+(?=(?:[ ().-]{{0,2}}\d){{7,15}}(?!\d))\d{{1,3}}(?:[ .-]?\(\d{{1,4}}\))?[ .-]?\d{{1,9}}(?:[ .-]?\d{{2,9}}){{0,4}}(?!\w)|(?<![\w.+])(?:(?=\d{{3,5}} ?/ ?\d(?: ?\d){{4,12}}(?!\d))0\d{{2,4}} ?/ ?\d{{1,9}}(?: \d{{2,9}}){{0,4}}|(?=\d{{3,5}} – \d(?: ?\d){{4,12}}(?!\d))0\d{{2,4}} – \d{{1,3}}(?: \d{{2,9}}){{1,4}}|0\d{{1,4}}-\d{{3}}(?: \d{{2,3}}){{1,3}}|0\d{{3}} \d{{2,4}} \d{{6,9}})(?!\w|-\d)|(?<![\w.+])(?:0\d(?:[ .]\d\d){{4}}|0\d{{1,5}}[ /-]\d{{5,9}}|\(0\d{{1,5}}\) ?\d{{4,9}}|\(0\d{{1,5}}\) ?\d{{2,4}}(?: \d{{2,3}}){{1,3}}|[6-9]\d{{4}}[ -]\d{{5}})(?!\w|-\d)|(?<![\w.])(?!{MONTH_LIKE}[-–/]{MONTH_LIKE}(?!\d)|{SHIFT})(?=(?:[ (+.)-]{{0,3}}\d){{7}})(?:\+\d{{1,3}}[ .-]?)?(?:\(\d{{1,4}}\)[ .-]?|\d{{2,4}}[ .-])(?:\d{{2,4}}[ .-])?\d{{3,5}}(?:[ .-]\d{{2,5}})?(?:x\d{{1,6}})?(?!\w)|\+\d{{7,15}}\b"),
     ("overweeks", r"\b\d{1,2}/(?:40|52)\b(?!/)"),
     ("gestday", r"\b(?:2\d|3\d|4[0-2])\+[0-6]\b"),
     ("pressure", r"\b\d{2,3}/\d{2,3}(?![\d/])"),
@@ -104,7 +108,7 @@ FIRST: Final = {"d": r"(?=\d)", "l": r"(?=[^\W\d_])", "o": r"(?=[\W_])"}
 """By the first character: digit, letter, other."""
 STARTS: Final = dict(
     entword="l", skip="lo", escape="o", url="l", email="dlo", userip="l", handle="o", uuid="dl", mac="dl", ipv6="dl", coord="do", spelled="l", userhost="dlo", shortyear="o",
-    iban="l", phone="do", decade="do", version="dl", money="dlo", dotted="l", code="dlo", password="l",
+    iban="l", phone="do", decade="do", version="dl", money="dlo", fiscal="l", dotted="l", code="dlo", password="l",
 )  # fmt: skip
 
 
@@ -130,7 +134,7 @@ ROUND: Final = re.compile(
 DOT_CLOCK: Final = re.compile(r"(1\d|[1-9]|2[0-3])\.[0-5]\d")
 """A number that may be a time."""
 PLAIN_CODES: Final = re.compile(
-    r"[xXqQ]1|[1-5]xx|[A-Z]\d-[A-Z]?\d|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]?|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
+    r"[xX]1|[1-5]xx|[A-Z]\d-[A-Z]?\d|U(?:[5-9]|1\d|2[0-3])|[qQ]\d{1,2}[hH]|[qQ]\d\d|0x[0-9a-fA-F]{1,8}|[A-Z]-?\d|[A-Z]-?[12]c|[ckm]?m[23]|[hH]b[aA]1[cC]|[sS]p[oO]2|[oO]2|"
     r"[bB]12|\d[dD]|[cpyr]{0,2}T[0-4X][a-d]?N[0-3Xx][a-c]?M[01Xx]|[xX]?10\^\d{1,2}"
 )
 NUMBERED: Final = re.compile(
@@ -139,12 +143,8 @@ NUMBERED: Final = re.compile(
 """Prefixes of numbers that stay: they tell the kind of a record, and nobody's name."""
 MONTH_YEAR: Final = re.compile(r"(0?[1-9]|1[0-2])/((?:19|20)\d\d)")
 """A month of a year."""
-DIGITS_ALONE: Final = re.compile(r"\d{1,2}ish|\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}|E\dV\dM\d|G\dP\d")
-"""Codes that keep their letters: about an hour, sizes, a coma scale, births."""
 YEARS_OLD: Final = re.compile("[1-9][0-9](?:y|yo|yrs?)")
 """An age."""
-DIABETES: Final = re.compile("T[12]DM?|DM[12]")
-"""Short forms with a digit of illnesses: words of the group."""
 SHORT_TIME: Final = re.compile(r"(?:[01]\d|2[0-3])[0-5]\dh(?:rs?)?")
 """A time of four digits."""
 MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
@@ -156,7 +156,7 @@ LABELS: Final = (
     *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
     *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears"),
+    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears", "qcode"),
 )
 
 
@@ -223,8 +223,8 @@ def round_form(text: str) -> str:
     form, match = digit_form(text), ROUND.search(text)
     if match is None or (text.isdigit() and len(text) > 4):
         return form
-    before = form[: match.start()].removesuffix(ZERO)  # 75,000 may become 91,200
-    before = before.ljust(match.start(), DIGIT)
+    # 75,000 may become 91,200
+    before = form[: match.start()].removesuffix(ZERO).ljust(match.start(), DIGIT)
     return before + NIL * len(match[0]) + form[match.end() :]
 
 
@@ -249,16 +249,47 @@ def letter_form(text: str) -> str:
     )
 
 
+def hex_form(text: str) -> str:
+    """Text with marks in place of hexadecimal digits."""
+    return re.sub(r"[0-9a-fA-F]", LARGE_HEX if text.isupper() else HEX, text)
+
+
 def over_label(text: str, other: str) -> str:
     """Return the label of a pair: doctors write days over 7, points over 10 and months over 12."""
     over = re.search(r"(?<!1[1-9])(?<!2\d)(?<!3\d)(?<!0\d)/10$|/7$|/12$", text)
     return f"over{over[0][1:]}" if over else other
 
 
+_CODES: Final[tuple[tuple[str, re.Pattern[str], Form], ...]] = (
+    ("spo2", re.compile("[sS]p[oO]2"), str),
+    ("times", re.compile(r"[xX](?:[2-9]|[1-9]\d)"), digit_form),
+    (
+        "code",
+        re.compile(r"\d{1,2}ish|\d{1,4}(?:\.\d)?(?:x\d{1,4}){1,2}|E\dV\dM\d|G\dP\d"),
+        digit_form,
+    ),
+    ("ill_sugar", re.compile("T[12]DM?|DM[12]"), lambda _: ""),
+    ("qcode", re.compile(r"[qQ]\d"), digit_form),
+)
+"""Codes that keep their letters (saturation, factors, about an hour, sizes, a coma scale, births,
+quarters), and short forms with a digit of illnesses: label, pattern and what makes the form."""
+_FORM_OF: Final[dict[str, Form]] = {
+    **dict.fromkeys(("vanity", "password", "spelled"), letter_form),
+    **dict.fromkeys(("percent", "quantity", "agesex"), sized_form),
+    **dict.fromkeys(("uuid", "mac"), hex_form),
+    **dict.fromkeys(("handle", "url", "ip", "ipv6", "email", "userip", "userhost"), lambda _: ""),
+    "money": round_form,
+    "clock": clock_form,
+    "ordinal": lambda text: "d" * (int(text[:-2]) <= 31) + DIGIT * len(text[:-2]),
+    "iban": lambda text: text[:2] + letter_form(text[2:]),
+    "phone": lambda text: re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text),  # a first zero stays
+    "overweeks": lambda text: digit_form(text[:-2]) + text[-2:],
+}
+"""What makes the form of a kind of strings, if it is not :func:`digit_form`."""
+
+
 def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, str]:
     """Label and form of a string: public functions of the string."""
-    if kind == "clock":
-        return kind, clock_form(text)
     if kind == "yearspan":
         begin, end = int(text[:4]), text[5:]
         if 0 < int(end) - begin % 10 ** len(end) <= 110:
@@ -290,19 +321,10 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "int40", marked(text)
         of_length = f"int{len(text)}" if len(text) < 7 else "intlong"
         return "emergency" if text in ("911", "999") else of_length, sized_form(text)
-    if kind == "ordinal":
-        return kind, "d" * (int(text[:-2]) <= 31) + DIGIT * len(text[:-2])
-    if kind in ("uuid", "mac"):
-        return kind, re.sub(r"[0-9a-fA-F]", LARGE_HEX if text.isupper() else HEX, text)
     if kind == "code":
-        if re.fullmatch(r"[sS]p[oO]2", text):
-            return "spo2", text
-        if re.fullmatch(r"[xX][1-9]\d?", text) and text[1:] != "1":
-            return "times", text[0] + DIGIT * (len(text) - 1)
-        if DIGITS_ALONE.fullmatch(text):
-            return kind, digit_form(text)
-        if DIABETES.fullmatch(text):
-            return "ill_sugar", ""
+        for label, pattern, form in _CODES:
+            if pattern.fullmatch(text):
+                return label, form(text)
         if PLAIN_CODES.fullmatch(text) or text.lower() in fixed:
             return "fixed", text
         if re.fullmatch(r"(?=(?:\d*[a-fA-F]){3})(?:[0-9a-f]{7,}|[0-9a-fA-F]{12,})", text):
@@ -319,23 +341,11 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         return "legaldot", text
     if kind == "dotted":
         return ("fixed", text) if text.lower().rstrip(".") in fixed else (kind, letter_form(text))
-    if kind == "iban":
-        return kind, text[:2] + letter_form(text[2:])
-    if kind in ("vanity", "password", "spelled"):
-        return kind, letter_form(text)
-    if kind == "phone":
-        return kind, re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text)  # a first zero stays
-    if kind in ("handle", "url", "ip", "ipv6", "email", "userip", "userhost"):
-        return kind, ""
-    if kind == "overweeks":
-        return kind, digit_form(text[:-2]) + text[-2:]
     if kind in KINDS:
         return "number", digit_form(text)
-    if kind == "money":
-        return kind, round_form(text)
     if kind == "quantity" and YEARS_OLD.fullmatch(text):
         return "ageyears", sized_form(text)
-    return kind, sized_form(text) if kind in ("percent", "quantity", "agesex") else digit_form(text)
+    return kind, _FORM_OF.get(kind, digit_form)(text)
 
 
 def labels_of(words: Iterable[str], lists: Iterable[str] = ()) -> tuple[str, ...]:

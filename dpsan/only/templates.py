@@ -48,20 +48,12 @@ _ALPHABETS: Final = {
     FIVE: "05",
 }
 _ACRONYMS: Final[dict[int, list[Piece]]] = {
-    3: [list("ABCDEFGHIMNPRSTU"), list("ABCDEFHILMNPRST"), list("ABCDEFGILMNOPRSTU")],
-    4: [
-        list("ABCDEFGHIMNPRSTU"),
-        list("ABCEFHILMNPRST"),
-        list("ACDEFILMNPRST"),
-        list("ABCDFGPSTU"),
-    ],
-    5: [
-        list("BCDFGLMNPRST"),
-        list("AEIO"),
-        list("BCDFGLMNPRST"),
-        list("AEIO"),
-        list("CDFGLMNPRST"),
-    ],
+    len(columns): [*map(list, columns)]
+    for columns in (
+        ("ABCDEFGHIMNPRSTU", "ABCDEFHILMNPRST", "ABCDEFGILMNOPRSTU"),
+        ("ABCDEFGHIMNPRSTU", "ABCEFHILMNPRST", "ACDEFILMNPRST", "ABCDFGPSTU"),
+        ("BCDFGLMNPRST", "AEIO", "BCDFGLMNPRST", "AEIO", "CDFGLMNPRST"),
+    )
 }
 """Letters of an acronym, by its length: such as those of offices and firms."""
 _AT_ONCE: Final = 15
@@ -183,7 +175,7 @@ def _clock(kind: str, part: int, minutes: str, form: str) -> list[Piece]:
         start, _, rest = form.rpartition("0")
         pieces = [start + "0"]
     values: list[Piece] = [minute_of_hour, (0, 59, 2)]
-    for match in re.finditer(f"{DIGIT}+|[^{DIGIT}]+", rest):
+    for match in re.finditer(f"{DIGIT}{{2}}(?={DIGIT}{{2}}(?!{DIGIT}))|{DIGIT}+|[^{DIGIT}]+", rest):
         run = match[0]
         digits = (0, 10 ** len(run) - 1, len(run))
         pieces.append(run if run[0] != DIGIT else values.pop(0) if values else digits)
@@ -277,6 +269,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "port": [(10240, 65535, 0)],
         "clothes": [["10", "12", "14", "16", "36", "38", "40", "42", "44"]],
         "times": [form[:1], (2, 9, 0) if len(form) == 2 else (10, 30, 0)],
+        "quarter": [form[:1], (1, 4, 0)],
         "tooth": [[f"{side}{tooth}" for side in range(1, 5) for tooth in range(4, 8)]],
         "unitdose": [["2500", "4500", "5000", "7500"] if len(form) == 4 else ["10000", "12500"]],
         "gram": [["1", "2"]],

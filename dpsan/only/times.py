@@ -100,7 +100,7 @@ def _runs(slots: Slots, slot: int, kind: int) -> tuple[list[str], int]:
     """Return the pieces of a date in digits, and which of them is its day or its month."""
     group, form, _ = slots.plans[slots.pool[slot]].pool
     lone = group != "daymonth" or (form[0] == DAY_FIRST) == (kind == OF_DAY)
-    return re.split(r"(\d+)", slots.texts[slots.number[slot]]), 1 if lone else 3
+    return re.split(r"(\d\d?)", slots.texts[slots.number[slot]]), 1 if lone else 3
 
 
 def _set_part(slots: Slots, slot: int, kind: int, number: int) -> None:

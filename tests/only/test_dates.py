@@ -176,6 +176,23 @@ def test_the_offset_of_a_zone_stays_and_the_end_of_a_range_does_not():
     assert any(not out.endswith("-11:45") for out in outs)
 
 
+def test_a_time_without_colons_stays_one_and_keeps_its_order():
+    outs = drawn("20190714T063012Z up, 20190714T094512Z down, 20191102T1830+0100 up, Q3 FY19.")
+    for out in outs:
+        found = re.fullmatch(
+            r"(\d{8})T(\d{6})Z up, (\d{8})T(\d{6})Z down, (\d{8})T\d{4}\+0100 up, Q[1-4] FY\d\d\.",
+            out,
+        )
+        first, clock, second, later, third = found.groups()
+        assert first == second
+        assert clock < later
+        assert date.fromisoformat(first) < date.fromisoformat(third)
+        assert all(
+            int(at[:2]) < 24 and int(at[2:4]) < 60 and int(at[4:]) < 60 for at in (clock, later)
+        )
+    assert len({*outs}) > 30
+
+
 @pytest.mark.parametrize(("born", "begins"), [("2001", "2026"), ("01", "26")])
 def test_the_year_of_birth_is_that_of_the_age(born, begins):
     """Until now the age followed from two drawn years: 2 years, of somebody who seeks work."""
