@@ -23,7 +23,7 @@ from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.spans import UNTYPED, drawn
-from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, Sum
+from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, STEP, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -58,7 +58,7 @@ MONTHS: Final = frozenset((*ENGLISH, "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
 VALUE: Final = "near"
 """Group of measured values, which keep all but their last digits."""
-AGED: Final = frozenset(("age", "childage", VALUE))
+AGED: Final = frozenset(("age", "childage", "motherage", VALUE))
 """Groups of numbers of years of which the first year follows."""
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
@@ -264,6 +264,7 @@ def _sums(
     turns = {kind: {*rules.codes(names)} for kind, names in names_of.items()}
     dates: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
     out, year, aged = [], rules.group("year"), rules.codes(AGED)
+    persons = {*rules.codes(AGED - {VALUE})}
     for kind, whole, parts in view.sums:
         if kind in turns:
             dates[kind, int(view.text[whole])].append(
@@ -278,7 +279,8 @@ def _sums(
         told = kind in COUNTED if total < 0 else int(group[whole]) in free
         between = kind in (SPAN, BOTH)
         fits = codes <= dated and min(rows) >= 0 if between else codes <= free
-        if told and fits and codes and -1 not in (total, *rows):
+        of_age = kind < STEP and bool(persons & {*codes, int(group[whole])})  # by chance
+        if told and fits and codes and not of_age and -1 not in (total, *rows):
             of_birth = kind == SPAN and codes == {year} and int(group[whole]) in aged
             out.append(Sum(BIRTH if of_birth else kind, total, tuple(rows)))
     mixed = [

@@ -49,7 +49,7 @@ _OPEN: Final = "int number money quantity age childage days2 minutes weeks month
 _COUNTS: Final = {*DATED, *WORDS, "int3"}
 RESULTS: Final = frozenset((*_OPEN.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | WORDS | {"dose_hours", "near", "dotclock", "taxrate", "fewer", "more"}
+PARTS: Final = RESULTS | WORDS | {"timesn", "fewn", "moren", "dose_hours", "near", "dotclock", "taxrate", "fewer", "more"}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
@@ -128,7 +128,7 @@ def sums_of(
             pass
         elif label == PERCENT:
             result = _percentage(item, before)
-        elif same.unit != item.unit and label in AMOUNTS:
+        elif label in AMOUNTS and _written_otherwise(item, same):
             result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
         elif label in AMOUNTS:
             alike = [earlier for earlier in before if earlier.label == label]
@@ -309,6 +309,11 @@ def _counted(item: Item, before: Sequence[Item]) -> Sum | None:
         if first.value * second.value == item.value * WHOLE and item.value >= 24 * WHOLE:
             return Sum(PRODUCT, item.at, (first.at, second.at))
     return None
+
+
+def _written_otherwise(item: Item, same: Item) -> bool:
+    """Return whether an amount is another one of equal value: $80 and $80.00, 32.00 and £32.00."""
+    return same.unit != item.unit or (same.label != item.label and item.unit < WHOLE)
 
 
 def _share(item: Item, before: Sequence[Item], left: Sequence[Item]) -> Sum | None:
