@@ -259,12 +259,11 @@ def _sums(
     """
     if not view.sums:
         return ()
-    free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
+    free, dated, aged = ({*rules.codes(names)} for names in (PARTS, DAYS, AGED))
     names_of = {OF_DAY: DAYS_OF_MONTH, OF_MONTH: (*ENGLISH, "daymonth")}
     turns = {kind: {*rules.codes(names)} for kind, names in names_of.items()}
     dates: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
-    out, year, aged = [], rules.group("year"), rules.codes(AGED)
-    persons = {*rules.codes(AGED - {VALUE})}
+    out, year, near = [], rules.group("year"), rules.group(VALUE)
     for kind, whole, parts in view.sums:
         if kind in turns:
             dates[kind, int(view.text[whole])].append(
@@ -277,9 +276,8 @@ def _sums(
         )
         codes = {int(group[part]) for part in parts if group[part] > PASS}
         told = kind in COUNTED if total < 0 else int(group[whole]) in free
-        between = kind in (SPAN, BOTH)
-        fits = codes <= dated and min(rows) >= 0 if between else codes <= free
-        of_age = kind < STEP and bool(persons & {*codes, int(group[whole])})  # by chance
+        fits = codes <= dated and min(rows) >= 0 if kind in (SPAN, BOTH) else codes <= free
+        of_age = kind < STEP and not aged.isdisjoint({*codes, int(group[whole])} - {near})
         if told and fits and codes and not of_age and -1 not in (total, *rows):
             of_birth = kind == SPAN and codes == {year} and int(group[whole]) in aged
             out.append(Sum(BIRTH if of_birth else kind, total, tuple(rows)))

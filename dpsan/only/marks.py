@@ -63,8 +63,6 @@ RANGES: Final[dict[str, list[Range]]] = {
     "noonish": [(11, 12, 0)],
     "saturation": [(91, 99, 0)],
     "coma": [(13, 15, 0)],
-    "comalow": [(10, 13, 0)],
-    "comahigh": [(14, 15, 0)],
     "comasum": [(14, 14, 0)],
     "ten": [(10, 10, 0)],
     "weeks": [(10, 41, 0)],

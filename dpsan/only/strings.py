@@ -139,11 +139,13 @@ MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
 LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""
+_LABELS: Final = (
+    "int1 int2 int3 int4 int40 int5 int6 intlong bit number year fixed times spo2 legaldot monthday "
+    "entname daymonth dateyear over5 over7 over10 over12 over20 pair monthno mark emergency ageyears"
+)
 LABELS: Final = (
-    *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
+    *_LABELS.split(),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
-    *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over5", "over20", "over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears"),
 )
 
 
