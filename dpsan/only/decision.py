@@ -331,7 +331,7 @@ def _weekdays(
         latest[near] = near if later else far  # no year of birth
     out, ends = [], np.cumsum(among(view.gap, [GAP["stop"], GAP["line"]]))
     for step, token in zip(steps, at.tolist(), strict=True):
-        text, open_parts = int(view.text[token]), {1, 2, 3}
+        text, open_parts, skipped = int(view.text[token]), {1, 2, 3}, (function, view.label[token])
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
         year = [
@@ -350,7 +350,7 @@ def _weekdays(
             if part in open_parts:
                 date[part - 1] = int(row[near])
                 open_parts.remove(part)
-            elif part > 1 or not (part or view.label[min(near, len(row) - 1)] == function):
+            elif part > 1 or not (part or view.label[min(near, len(row) - 1)] in skipped):
                 break
         if date[0] >= 0:
             out.append((int(row[token]), *date))

@@ -178,6 +178,17 @@ def test_weekdays_are_those_of_their_dates():
         assert (int(late) - int(early)) % 7 == 0
 
 
+def test_both_weekdays_of_a_span_are_those_of_its_month():
+    text = "Due on 22 March 2025, away from Monday 8 to Friday 19 December 2025."
+    for out in drawn(text):
+        first, day, last, end, month, year = re.search(
+            r"from (\w+) (\d+) to (\w+) (\d+) (\w+) (\d+)", out
+        ).groups()
+        number = [*month_name].index(month)
+        for name, at in ((first, day), (last, end)):
+            assert day_name[date(int(year), number, int(at)).weekday()] == name
+
+
 def test_a_value_stays_on_its_side_of_a_range():
     text = "Urea 5.1 (2.5-7.8), iron 9 (13-150) L, calcium 9.9 (2.2-2.6) H."
     for out in drawn(text):
