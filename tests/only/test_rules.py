@@ -59,6 +59,8 @@ CASES = [
     ("Derek Whitlow was here.", "Derek Whitlow"),
     ("The whitlow was here.", "whitlow"),
     ("DM me about it.", ""),
+    ("2 Budget: spent here.", ""),
+    ("It is here at 8.15 SHARP for it.", "8 15"),
     ("Ring Karl or go home.", "Karl"),
     ("GET /of/it 403 10.2.0.77 again", "10 2 0 77"),
     ("It said 550 mailbox unavailable here.", ""),
