@@ -31,7 +31,7 @@ from dpsan.only.marks import (
 )
 from dpsan.only.order import distinct, ranks
 
-LABELS: Final = ("daymonth", "monthday", "over7", "over10", "over12", "pair")
+LABELS: Final = ("daymonth", "monthday", "over5", "over20", "over7", "over10", "over12", "pair")
 """Labels of days: of a date, and alone."""
 KINDS: Final = {
     "iso": re.compile("(?P<dateyear>.{4})-(?P<daymonth>.{5})(?: ?(?P<clock>.+))?"),

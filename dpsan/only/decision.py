@@ -22,7 +22,7 @@ from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
-from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, Sum
+from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, STEP, Sum
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -57,7 +57,7 @@ MONTHS: Final = frozenset((*ENGLISH, "month_de", "month_fr", "month_es"))
 YEARS: Final = frozenset(("year", "shortyear"))
 VALUE: Final = "near"
 """Group of measured values, which keep all but their last digits."""
-AGED: Final = frozenset(("age", "childage", VALUE))
+AGED: Final = frozenset(("age", "childage", "motherage", VALUE))
 """Groups of numbers of years of which the first year follows."""
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
@@ -258,11 +258,11 @@ def _sums(
     """
     if not view.sums:
         return ()
-    free, dated = ({*rules.codes(names)} for names in (PARTS, DAYS))
+    free, dated, aged = ({*rules.codes(names)} for names in (PARTS, DAYS, AGED))
     names_of = {OF_DAY: DAYS_OF_MONTH, OF_MONTH: (*ENGLISH, "daymonth")}
     turns = {kind: {*rules.codes(names)} for kind, names in names_of.items()}
     dates: defaultdict[tuple[int, int], list[list[int]]] = defaultdict(list)
-    out, year, aged = [], rules.group("year"), rules.codes(AGED)
+    out, year, near = [], rules.group("year"), rules.group(VALUE)
     for kind, whole, parts in view.sums:
         if kind in turns:
             dates[kind, int(view.text[whole])].append(
@@ -275,9 +275,9 @@ def _sums(
         )
         codes = {int(group[part]) for part in parts if group[part] > PASS}
         told = kind in COUNTED if total < 0 else int(group[whole]) in free
-        between = kind in (SPAN, BOTH)
-        fits = codes <= dated and min(rows) >= 0 if between else codes <= free
-        if told and fits and codes and -1 not in (total, *rows):
+        fits = codes <= dated and min(rows) >= 0 if kind in (SPAN, BOTH) else codes <= free
+        of_age = kind < STEP and not aged.isdisjoint({*codes, int(group[whole])} - {near})
+        if told and fits and codes and not of_age and -1 not in (total, *rows):
             of_birth = kind == SPAN and codes == {year} and int(group[whole]) in aged
             out.append(Sum(BIRTH if of_birth else kind, total, tuple(rows)))
     mixed = [
@@ -330,7 +330,7 @@ def _weekdays(
         latest[near] = near if later else far  # no year of birth
     out, ends = [], np.cumsum(among(view.gap, [GAP["stop"], GAP["line"]]))
     for step, token in zip(steps, at.tolist(), strict=True):
-        text, open_parts = int(view.text[token]), {1, 2, 3}
+        text, open_parts, skipped = int(view.text[token]), {1, 2, 3}, (function, view.label[token])
         behind = bisect(years, token)
         pair = [*years[behind : behind + 1], *years[behind - 1 : behind]]
         year = [
@@ -349,7 +349,7 @@ def _weekdays(
             if part in open_parts:
                 date[part - 1] = int(row[near])
                 open_parts.remove(part)
-            elif part > 1 or not (part or view.label[min(near, len(row) - 1)] == function):
+            elif part > 1 or not (part or view.label[min(near, len(row) - 1)] in skipped):
                 break
         if date[0] >= 0:
             out.append((int(row[token]), *date))

@@ -71,6 +71,8 @@ RANGES: Final[dict[str, list[Range]]] = {
     "ounces": [(1, 15, 0)],
     "pounds": [(5, 9, 0)],
     "childage": [(10, 17, 0)],
+    "teens": [(11, 19, 0)],
+    "motherage": [(19, 41, 0)],
     "fewer": [(2, 5, 0)],
     "more": [(6, 9, 0)],
     "dozens": [(10, 24, 0)],

@@ -18,7 +18,7 @@ from dpsan.only.marks import DAY_FIRST, LATE_YEARS, NOW
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.results import follow, reach
-from dpsan.only.sums import BIRTH, CLOCK, DAYS, FEW, RESULTS, STEP, TOTAL, Sum
+from dpsan.only.sums import BIRTH, CLOCK, DAYS, FEW, RESULTS, SPAN, STEP, TOTAL, Sum
 from dpsan.only.templates import Piece, ordinal
 from dpsan.only.view import among
 
@@ -217,6 +217,9 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
                 text = text if fits else texts[to]
             slots.texts[slots.number[target]] = text
             slots.chance[target] = 1.0 if kind in FEW else slots.chance[[*{*drawn}]].sum()
+            if kind == SPAN and not (to or fixed[places[-1]]) and texts[-1][2:]:  # no 1 years
+                early = min(int(texts[-1]), full_year(int(texts[1])) - 2)
+                slots.texts[slots.number[places[-1]]] = str(early)
         fixed[places] = True
 
 

@@ -94,7 +94,7 @@ PATTERNS: Final = (
     ("shortyear", r"(?<!\w)['’]\d{2}(?![\w'’])"),
     ("decade", r"\b(?:1[6-9]|20)\d0s\b|['’]?\b[2-9]0s\b"),
     ("ordinal", r"\b\d{1,4}(?:st|nd|rd|th)\b"),
-    ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b"),
+    ("version", r"\bv?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-.]?(?:rc|beta|alpha|dev)\d{0,3})?\b(?!\.\d)|\bv\d{1,4}(?:\.\d{1,4})?\b|\b10\^\d{1,2}\b"),
     ("money", r"(?:US|CA|AU|A|C|NZ|HK|R)?[$£€¥₹₦₱₩₫₺₽₪₴]\s?\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?(?:\s?(?:[kKmMbB]|bn|mn|(?:m|b|tr)illion|thousand)\b)?|\b\d(?:[\d,]{0,30}\d)?(?:\.\d{1,6})?\s?[£€¥₹₦₱₩₫₺₽₪₴]|\bR\d{1,3}(?: \d{3})+(?:[.,]\d\d)?\b|\b(?:R|Rs\.?|KSh|Kshs|N)\d[\d,]{0,30}\d(?:\.\d{1,6})?[kKmM]?\b|\b[RN]\d{1,3}(?:\.\d{1,2})?(?:[kKmM]|bn|mn)\b|\bR\d{1,3}\.\d{1,2}\b|\b[A-Z]{1,2}\d{1,3}(?:,\d{3}){1,4}(?:\.\d\d)?\b"),
     ("agesex", r"\b\d{1,2}[FM]\b"),
     ("quantity", r"\b\d{1,9}(?:[.,]\d{1,6})?(?:mg|mcg|µg|ml|mL|kg|g|km|cm|mm|m|lbs?|oz|ft|in|mph|kph|rpm|bpm|kHz|MHz|GHz|Hz|[kKMGT]i?B|[kMG]bps|kWh|kVA|kW|W|V|A|mmHg|min|mins|hrs?|h|s|ms|k|K|M|B|px|pt|x|yo|y|d|w|wks?|yrs?|p|C|D|E|F|G|L|N|Fr)\b|\b(?:9|10)\d\.\d F\b|\b[34]\d\.\d C\b|\b\d{1,6}(?:\.\d{1,3})?\s?°\s?[CF]?"),
@@ -152,11 +152,13 @@ MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
 LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""
+_LABELS: Final = (
+    "int1 int2 int3 int4 int40 int5 int6 intlong bit number year fixed times spo2 legaldot monthday "
+    "entname daymonth dateyear over5 over7 over10 over12 over20 pair monthno mark emergency ageyears qcode"
+)
 LABELS: Final = (
-    *("int1", "int2", "int3", "int4", "int40", "int5", "int6", "intlong", "bit", "number", "year"),
+    *_LABELS.split(),
     *(name for name, _ in PATTERNS if name not in ("skip", "escape", "int")),
-    *("fixed", "times", "spo2", "legaldot", "monthday", "entname", "daymonth", "dateyear"),
-    *("over7", "over10", "over12", "pair", "monthno", "mark", "emergency", "ageyears", "qcode"),
 )
 
 
@@ -256,7 +258,7 @@ def hex_form(text: str) -> str:
 
 def over_label(text: str, other: str) -> str:
     """Return the label of a pair: doctors write days over 7, points over 10 and months over 12."""
-    over = re.search(r"(?<!1[1-9])(?<!2\d)(?<!3\d)(?<!0\d)/10$|/7$|/12$", text)
+    over = re.search(r"(?<!1[1-9])(?<!2\d)(?<!3\d)(?<!0\d)/10$|/7$|/12$|/20$|/5$", text)
     return f"over{over[0][1:]}" if over else other
 
 

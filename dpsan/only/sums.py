@@ -48,7 +48,8 @@ _OPEN: Final = "int number money quantity age childage days2 minutes weeks month
 _COUNTS: Final = {*DATED, *WORDS, "int3"}
 RESULTS: Final = frozenset((*_OPEN.split(), PERCENT, CLOCK))
 """Groups of numbers that may follow from others."""
-PARTS: Final = RESULTS | WORDS | {"dose_hours", "near", "dotclock", "taxrate", "fewer", "more"}
+_PARTS: Final = "dose_hours near dotclock taxrate fewer more timesn fewn moren"
+PARTS: Final = RESULTS | WORDS | {*_PARTS.split()}
 """Groups of numbers that others may follow from."""
 _NEAR: Final = 6
 """Numbers before a product among which its factors are."""
@@ -127,8 +128,8 @@ def sums_of(
             pass
         elif label == PERCENT:
             result = _percentage(item, before)
-        elif same.unit != item.unit and label in AMOUNTS:
-            result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00
+        elif label in AMOUNTS and same[1::2] != item[1::2] and min(same.unit, item.unit) < WHOLE:
+            result = Sum(TOTAL, token, (same.at,))  # $80 and $80.00, 32.00 and £32.00
         elif label in AMOUNTS:
             alike = [earlier for earlier in before if earlier.label == label]
             result = (
@@ -145,7 +146,7 @@ def sums_of(
             if not result and before and before[-1].label == PERCENT:
                 result = _share(item, before, left)
         ends = token in joined or (token in wholes and not result)
-        if ends and before and before[-1].value < value:
+        if ends and before and before[-1].value < value and token - before[-1].at < _NEAR:
             yield Sum(RANGE, token, (before[-1].at,))
         if token in joined and len(before) > 1 and before[-1].value < value:
             measured, low = before[-2:]

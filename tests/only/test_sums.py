@@ -57,7 +57,8 @@ def test_columns_of_a_table_add_up():
         ("It rises by 8% and costs €5.40 instead of €5.00.", lambda p, a, b: (
             a == pytest.approx(b * (100 + p) / 100, abs=0.006)
         )),
-        ("From 2003 to 2017 he had 3 ill days in 14 years.", lambda a, b, _, n: n == max(b - a, 2)),
+        ("From 2003 to 2017 he had 3 ill days in 14 years.", lambda a, b, _, n: n == b - a > 1),
+        ("My plan is 32.00 a month, and you took £32.00.", lambda a, b: a == b),
         ("They agreed on 15% (€117 of €780).", lambda p, a, b: a == round(b * p / 100)),
         ("On 9 April £229.00, £31.80, less £26.08, all £234.72.", lambda _, a, b, c, d: (
             d == pytest.approx(a + b - c)
@@ -78,6 +79,32 @@ def test_numbers_that_follow_from_others_still_do(text, holds):
     outs = drawn(text)
     assert all(holds(*numbers(out)) for out in outs)
     assert len(set(outs)) > len(outs) / 2
+
+
+def test_ages_that_add_up_by_chance_are_ages():
+    for out in drawn("At 12 came Ann Case, 59, at 13 Grace Young, 84, who knew 45 people.", 12):
+        ages = re.findall(r", (\d+),", out)
+        assert [int(age) for age in ages] == [pytest.approx(70, abs=20)] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern"),
+    [
+        ("System design 4/5, coding 3/5 (a hint), communication 5/5.", r"[1-5]/5"),
+        ("Vocabulary tests 12/20, 9/20, 14/20.", r"\d+/20"),
+        ("ibuprofen 400 mg for gout, pain 8/10 to 4/10 now.", r"\d/10"),
+    ],
+)
+def test_scores_keep_their_whole(text, pattern):
+    for out in drawn(text):
+        assert all(re.fullmatch(pattern, pair) for pair in re.findall(r"\d+/\d+", out))
+    assert len(set(drawn(text))) > 1
+
+
+def test_a_scale_from_3_to_15_stays_within_it():
+    for out in drawn("GCS 13, rising to 15 by noon; ibuprofen 400 mg for gout."):
+        first, second = numbers(out)[:2]
+        assert 3 <= first < second <= 15
 
 
 def test_thousands_are_written_as_beside_it():
@@ -149,6 +176,17 @@ def test_weekdays_are_those_of_their_dates():
         (first, early), (second, late) = re.findall(r"(\w+day) (\d+)", out)
         assert first == second
         assert (int(late) - int(early)) % 7 == 0
+
+
+def test_both_weekdays_of_a_span_are_those_of_its_month():
+    text = "Due on 22 March 2025, away from Monday 8 to Friday 19 December 2025."
+    for out in drawn(text):
+        first, day, last, end, month, year = re.search(
+            r"from (\w+) (\d+) to (\w+) (\d+) (\w+) (\d+)", out
+        ).groups()
+        number = [*month_name].index(month)
+        for name, at in ((first, day), (last, end)):
+            assert day_name[date(int(year), number, int(at)).weekday()] == name
 
 
 def test_a_value_stays_on_its_side_of_a_range():
