@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dpsan.run.records import History
     from dpsan.run.run import Run
     from dpsan.run.side_outputs import BadRecords
+    from dpsan.run.units import RunUnits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ def _built(request: Request) -> tuple[Run, Path]:
 
     store = request.store()
     spec = replace(request.spec(), mapped=request.map_ is not None)
-    spec = spec.of_units() if request.memo and (request.unit_field or request.unit) else spec
+    spec = spec.of_units() if request.unit_field or request.unit else spec
     plan = request.plan()
     sanitizer = Sanitizer.from_spec(spec, store)
     if request.verbose and not request.only:
@@ -160,6 +161,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 from dpsan.restore.restoring import MapWriter
 
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
+                run.units = _units(request, run)
             if request.review:
                 from dpsan.run.side_outputs import Review
 
@@ -189,6 +191,18 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
     except Interrupted:
         say(completed.message())
         raise
+
+
+def _units(request: Request, run: Run) -> RunUnits | None:
+    """Return the units of a run with a map, which names them or not."""
+    from dpsan.privacy.randomness import derive_key
+    from dpsan.run.units import RunUnits
+
+    if request.memo or not request.unit_field:
+        return None
+    only = run.sanitizer.replacing
+    assert only is not None  # noqa: S101 - the request was checked
+    return RunUnits(only, derive_key(run.key, "units"), packs=request.seed is None)
 
 
 def _history(request: Request, run: Run, stack: ExitStack) -> History:

@@ -28,7 +28,7 @@ from dpsan.only.spans import marks
 from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer
-from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_by_word, streams_for
+from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
 from dpsan.sanitize import result
 from dpsan.sanitize.consistent import NumberPolicy, Numbers
@@ -245,7 +245,7 @@ class OnlyRewriter:
         }
 
     def drawn(
-        self, done: Decided, key: bytes, units: Sequence[Shared], *, lasting: bool = False
+        self, done: Decided, key: bytes, units: Sequence[Shared], *, named: bool = False
     ) -> result.Sanitized:
         """Draw and write what is decided.
 
@@ -253,7 +253,7 @@ class OnlyRewriter:
             done: texts.
             key: of the file and copy.
             units: by their number in the decision; they grow.
-            lasting: whether units may have other blocks.
+            named: whether units have names: each may have other blocks, not in a row.
         """
         decision = self._keyed(done, units)
 
@@ -262,7 +262,10 @@ class OnlyRewriter:
                 positions = [stream_position(plan.pool) for plan in slots.plans]
                 pairs = zip(slots.key[new].tolist(), slots.pool[new].tolist(), strict=True)
                 return streams_by_word(key, [], [(word, positions[pool]) for word, pool in pairs])
-            counts = np.bincount(decision.unit[slots.row[new]])
+            of_slot = decision.unit[slots.row[new]]
+            if named:
+                return streams_by_word(key, [], [units[at].next_draw() for at in of_slot.tolist()])
+            counts = np.bincount(of_slot)
             numbers = [units[at].number for at in counts.nonzero()[0].tolist()]
             # Several units are new, with one block each.
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
@@ -272,7 +275,8 @@ class OnlyRewriter:
         charged = [0] * texts
         values, paid, same = self._values(done, charged, key, units)
         replacements = dict(enumerate(shared.replacements for shared in units))
-        outputs = self.draws.outputs(decision, source, replacements if lasting else None, values)
+        lasting = replacements if named or len(units) == 1 else None
+        outputs = self.draws.outputs(decision, source, lasting, values)
         tokens = outputs.tokens
         for row, count in done.breaks.items():
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
@@ -377,17 +381,16 @@ class OnlyRewriter:
 
         Args:
             units: they may have had other texts, and grow.
-            of_text: index of the unit of each text, under a key that is fresh; without it each
-                context of one block is a unit, or all are of the only unit.
+            of_text: index of the unit of each text; without it each context of one block is a
+                unit, or all are of the only unit.
         """
-        parts, subkey = [], key
-        for number, block in enumerate(decided.blocks):
+        of_piece, parts = np.repeat(of_text, decided.counts if of_text else 0), []
+        for block in decided.blocks:
             unit = block.decision.unit
             if of_text:
-                unit = np.repeat(of_text, decided.counts)[unit]
-                subkey = derive_key(key, "block", number)  # streams of a unit begin anew
+                unit = of_piece[block.decision.text]  # numbered in their block
+                of_piece = of_piece[block.texts :]
             elif len(units) == 1:
                 unit = np.zeros_like(unit)
-            lasting = len(units) == 1 or bool(of_text)
-            parts.append(self.drawn(block.in_units(unit), subkey, units, lasting=lasting))
+            parts.append(self.drawn(block.in_units(unit), key, units, named=bool(of_text)))
         return replace(result.joined(together(parts), decided.counts), invisible=decided.invisible)
