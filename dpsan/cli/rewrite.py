@@ -158,7 +158,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 run.audit = enter(AuditWriter(request.audit, run.sanitizer, run.plan))
             if request.map_:
-                from dpsan.restore.restoring import MapWriter
+                from dpsan.restore.map_file import MapWriter
 
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
                 run.units = _units(request, run)

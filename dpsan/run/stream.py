@@ -38,7 +38,7 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
-    from dpsan.restore.restoring import MapWriter
+    from dpsan.restore.map_file import MapWriter
     from dpsan.run.audit.writer import AuditWriter
     from dpsan.run.records import History
     from dpsan.run.side_outputs import Review
@@ -233,6 +233,7 @@ class _Flow:
                     audit.words(self.outcome.task.file, lines, table, copy, done.remembered)
             if self.work.review and results[0].records is not None:
                 self.work.review.add(results[0].records)
+                self._review_again(batch, results[0])
             if self.work.samples is not None:
                 pairs = zip(results[0].lines, results[0].drawn, strict=True)
                 drawn = (line for line, count in pairs if count)
@@ -246,6 +247,15 @@ class _Flow:
             if ending:
                 self._waiting.clear()
                 raise ending
+
+    def _review_again(self, batch: list[Record], done: Sanitized) -> None:
+        """Let the review have the words of messages whose first outputs are written again."""
+        texts, spans = [text for record in batch for text in record.texts], _spans_of(batch)
+        whole = Texts(texts, b"", range(len(texts)), True, spans)
+        for at in done.remembered:
+            table = self.work.sanitizer.survey(whole.part(at, at + 1)).records
+            assert self.work.review and table is not None  # noqa: S101, PT018
+            self.work.review.add(table)
 
     def _map(self, rows: MapWriter, batch: list[Record], done: Sanitized) -> None:
         """Write what the replacements of a batch stand for."""

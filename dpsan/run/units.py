@@ -52,7 +52,8 @@ class Pending:
     """One for the batch, or with an epsilon for each run of texts of one unit."""
     units: Sequence[str] = ()
     """The unit of each text; nothing where each text is one."""
-    texts: Sequence[str] = ()
+    batch: Texts | None = None
+    """The texts, where each is a unit."""
     digests: Sequence[bytes] = ()
     """Keyed digests of texts that are units."""
     indices: Sequence[int] = ()
@@ -154,9 +155,26 @@ class Units:
         self.passing = Passing() if sanitizer.replacing else None
         self.outputs = Seen()
 
-    def seen(self, unit: str) -> dict[bytes, str]:
-        """Return the outputs of texts of a unit, as its row is now.  Raises OutputError."""
-        return self.outputs.of(unit, self._file.unit(unit, self._settings))
+    def seen(self, unit: str) -> tuple[dict[bytes, str], bool]:
+        """Return the outputs of texts of a unit, as its row is now, and whether it has none.
+
+        Raises:
+            OutputError: the memo is damaged.
+        """
+        row = self._file.unit(unit, self._settings)
+        return self.outputs.of(unit, row), row is None
+
+    def begin(self, unit: str) -> None:
+        """Store a unit of which no word is replaced, so that it can be told from no unit.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        assert self.sanitizer.replacing is not None  # noqa: S101 - the caller has looked
+        data = packed(Shared(0), self.sanitizer.replacing.draws.plans)
+        with self._file.turn():
+            if self._file.unit(unit, self._settings) is None:
+                self._file.put_unit(unit, self._settings, data, 0.0, 0.0, new=True)
 
     def submit(self, workers: Workers, batch: Texts, units: Sequence[str]) -> Pending:
         """Submit a batch.
@@ -234,7 +252,7 @@ class Units:
         for unit, data, shared, sizes in zip(names, stored, units, before, strict=True):
             if shared.units > 1 or len(shared.ids) > MOST:
                 raise UsageError(f"a unit has more than {MOST:,} words", "name smaller units")
-            if (len(shared.ids), len(shared.originals)) != sizes:
+            if data is None or (len(shared.ids), len(shared.originals)) != sizes:
                 pending.changed[unit] = packed(shared, plans), 0, data is None
         return done
 

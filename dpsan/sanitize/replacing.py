@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,16 +118,23 @@ class OnlyRewriter:
         """Replace the words of a text now, when nobody waits, and throw it away."""
         self.rewrite(result.Texts(["Maria"], bytes(KEY_BYTES), [0], spans=[[]]))
 
-    def survey(self, text: str) -> result.Sanitized:
-        """Return the counts of rewriting a text, without drawing a word and without a line."""
-        decided = self.decided_unit(result.Texts([text], b"", [0]))
-        counts = {
-            action: sum(block.counts[action] for block in decided.blocks)
-            for action in result.Action
-        }
-        kinds = Counter(chain.from_iterable(b.decision.group.tolist() for b in decided.blocks))
-        drawn = [kinds.total()]
-        return result.Sanitized([], drawn, [0], counts, invisible=decided.invisible, by_kind=kinds)
+    def survey(self, text: result.Texts) -> result.Sanitized:
+        """Return the counts of rewriting a text, without drawing a word and without a line.
+
+        Its audit, if that is wanted, has no outputs.
+        """
+        decided, parts = self.decided_unit(text), []
+        for block in decided.blocks:
+            kinds = Counter(block.decision.group.tolist())
+            written = [""] * (kinds.total() + len(block.decision.articles))
+            table = block.table(written, (), self._rule_names) if text.audit else None
+            about = [kinds.total()], [0], block.counts, table
+            parts.append(result.Sanitized([], *about, by_kind=kinds))
+        return replace(together(parts), invisible=decided.invisible)
+
+    @property
+    def _rule_names(self) -> list[str]:
+        return [rule.name for rule in self.rules.rules]
 
     @cached_property
     def classes(self) -> tuple[str | None, ...]:
@@ -281,11 +287,7 @@ class OnlyRewriter:
         for row, count in done.breaks.items():
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
         written = [*tokens, *outputs.articles]
-        table = (
-            None
-            if done.tokens is None
-            else done.table(written, paid, [rule.name for rule in self.rules.rules])
-        )
+        table = None if done.tokens is None else done.table(written, paid, self._rule_names)
         sizes = np.bincount(decision.text, minlength=texts).tolist()
         smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
