@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from dpsan.run.records import History
     from dpsan.run.run import Run
     from dpsan.run.side_outputs import BadRecords
-    from dpsan.run.units import RunUnits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,11 +160,16 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 from dpsan.restore.map_file import MapWriter
 
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
-                run.units = _units(request, run)
+            only = run.sanitizer.replacing
+            if request.unit_field and not request.memo:
+                from dpsan.run.units import RunUnits
+
+                assert only is not None  # noqa: S101 - the request was checked
+                key = derive_key(run.key, "units")
+                run.units = RunUnits(only, key, packs=request.seed is None)
             if request.review:
                 from dpsan.run.side_outputs import Review
 
-                only = run.sanitizer.replacing
                 assert only is not None  # noqa: S101 - the request was checked
                 run.review = enter(Review(request.review, only.class_of, force=request.force))
             if request.bad_records:
@@ -191,18 +195,6 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
     except Interrupted:
         say(completed.message())
         raise
-
-
-def _units(request: Request, run: Run) -> RunUnits | None:
-    """Return the units of a run with a map, which names them or not."""
-    from dpsan.privacy.randomness import derive_key
-    from dpsan.run.units import RunUnits
-
-    if request.memo or not request.unit_field:
-        return None
-    only = run.sanitizer.replacing
-    assert only is not None  # noqa: S101 - the request was checked
-    return RunUnits(only, derive_key(run.key, "units"), packs=request.seed is None)
 
 
 def _history(request: Request, run: Run, stack: ExitStack) -> History:

@@ -116,6 +116,9 @@ def _warn(result: Result, request: Request) -> None:
         say(warning)
     if result.bare:
         say(f"written unchanged, without the field: {counted(result.bare, 'record')}")
+    if result.renamed:
+        many, hint = counted(result.renamed, "record"), f"--except {request.unit_field} leaves it"
+        say(f"{many}: the name of the unit was replaced, and restore --unit-field fails ({hint})")
     if request.except_:
         from dpsan.formats.paths import unmatched
 

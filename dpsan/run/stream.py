@@ -310,15 +310,17 @@ class _Flow:
                     out.append(piece)
                 sink.owed = record.owes or sink.owed
                 size += len(piece)
-            at = end
             if record.noted:
                 outcome.passing.add(noted=record.noted)
             if is_record:
+                texts = zip(record.texts, results[0].lines[at:end], strict=True)
+                outcome.renamed += any(a == record.unit != b for a, b in texts if record.unit)
                 outcome.totals.records += len(record.lines) or 1
                 outcome.totals.invalid += record.invalid
                 outcome.bare += record.bare
                 alone = record.spans is not None and not record.spans and not record.lines
                 outcome.totals.unmarked += record.unmarked + alone
+            at = end
             if size > _RENDERED:
                 *before, last = out
                 self._send([b"".join(before), last])  # it may be large: it is not copied

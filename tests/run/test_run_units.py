@@ -54,6 +54,18 @@ def test_a_seed_gives_the_same_whatever_the_batches(tmp_path, dpsan):
     assert outputs[0] == outputs[1] == outputs[2]
 
 
+def test_a_replaced_name_of_a_unit_is_told(tmp_path, dpsan):
+    """It is an id, which a path may take with all other strings: restore would find no unit."""
+    name = "550e8400-e29b-41d4-a716-446655440000"
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": name, "text": TEXTS[0]}) + "\n")
+    line = ["rewrite", "-q", "--only", "people", "-k", "**", "--unit-field", "id", "a.jsonl"]
+    told = b"1 record: the name of the unit was replaced, and restore --unit-field fails (--except"
+    for kept in ("--map", "--memo"):
+        assert told in dpsan(*line, kept, kept[2:], cwd=tmp_path, status=0).stderr
+        done = dpsan(*line, kept, f"{kept[2:]}2", "--except", "id", cwd=tmp_path, status=0)
+        assert told not in done.stderr
+
+
 def test_units_exclude_numbers_by_value(tmp_path, dpsan):
     """A number of a unit would be drawn, and paid, in each batch anew."""
     (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "It was 4711."}\n')
