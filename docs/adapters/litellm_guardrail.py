@@ -34,8 +34,9 @@ from litellm.proxy.guardrails.guardrail_hooks.unified_guardrail.unified_guardrai
 from litellm.types.utils import ChatCompletionDeltaToolCall
 
 from dpsan import Memo, Sanitizer
+from dpsan.errors import UsageError
 from dpsan.only.keys import holds_person
-from dpsan.restore.restoring import Chunks
+from dpsan.restore.restoring import Chunks, Originals
 
 UNITS = ("litellm_session_id", "session_id", "thread_id", "conversation_id", "previous_response_id")
 """Fields of a request, or of its metadata, that name a conversation; the first one counts."""
@@ -456,12 +457,19 @@ class Dpsan(CustomGuardrail):
             shape = [f"tool_calls[].{name}?" for name in _TOOL]
             found = await self.run(self.memo.rewrite_object, parts, unit, "**", shape)
             return {**inputs, **found}
-        originals = await self.run(self.memo.originals, unit)
+        originals = await self.run(self.originals, unit)
         texts = [originals.restore(text) for text in inputs.get("texts") or ()]
         for call in inputs.get("tool_calls") or ():
             function = call["function"] if isinstance(call, dict) else call.function
             self.restore_arguments(originals, function)
         return {**inputs, "texts": texts}
+
+    def originals(self, unit):
+        """What puts the originals of a unit back; nothing of one of which no request was drawn."""
+        try:
+            return self.memo.originals(unit)
+        except UsageError:
+            return Originals()
 
     async def async_post_call_success_hook(self, data, user_api_key_dict, response):
         given = {**data, "guardrail_to_apply": self}
@@ -488,7 +496,7 @@ class Dpsan(CustomGuardrail):
     ):
         """Restore the stream of a chat, of /v1/responses or of /v1/messages."""
         unit = self.open.get(request_data.get("litellm_call_id"), ("", False))[0]
-        originals = await self.run(self.memo.originals, unit)
+        originals = await self.run(self.originals, unit)
         texts, calls, events = {}, {}, Events(originals)
         try:
             async for chunk in response:

@@ -307,8 +307,6 @@ class Container(Reading):
         elif all(kind.needs_fields for kind in kinds):  # no column is named: no file was read
             raise UsageError(f"{kinds[0].name} needs --field", self.choices(paths[0]))
         self.cell_delimiter()
-        what = "--except '**' leaves nothing to replace"
-        refuse("**" in (self.except_ or ()), what, "such as --except '**.role'")
         for item in fields(self):
             capability = str(item.metadata.get("capability", ""))
             if capability and self.is_given(item) and not self.from_policy(item):

@@ -82,7 +82,7 @@ def _built(request: Request) -> tuple[Run, Path]:
 
     store = request.store()
     spec = replace(request.spec(), mapped=request.map_ is not None)
-    spec = spec.of_units() if request.memo and (request.unit_field or request.unit) else spec
+    spec = spec.of_units() if request.unit_field or request.unit else spec
     plan = request.plan()
     sanitizer = Sanitizer.from_spec(spec, store)
     if request.verbose and not request.only:
@@ -159,13 +159,19 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 run.audit = enter(AuditWriter(request.audit, run.sanitizer, run.plan))
             if request.map_:
-                from dpsan.restore.restoring import MapWriter
+                from dpsan.restore.map_file import MapWriter
 
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
+            only = run.sanitizer.replacing
+            if request.unit_field and not request.memo:
+                from dpsan.run.units import RunUnits
+
+                assert only is not None  # noqa: S101 - the request was checked
+                key = derive_key(run.key, "units")
+                run.units = RunUnits(only, key, packs=request.seed is None)
             if request.review:
                 from dpsan.run.side_outputs import Review
 
-                only = run.sanitizer.replacing
                 assert only is not None  # noqa: S101 - the request was checked
                 run.review = enter(Review(request.review, only.class_of, force=request.force))
             if request.bad_records:
@@ -315,6 +321,9 @@ def _warn(result: Result, request: Request) -> None:
         say(warning)
     if result.bare:
         say(f"written unchanged, without the field: {counted(result.bare, 'record')}")
+    if result.renamed:
+        many, hint = counted(result.renamed, "record"), f"--except {request.unit_field} leaves it"
+        say(f"{many}: the name of the unit was replaced, and restore --unit-field fails ({hint})")
     if request.except_:
         from dpsan.formats.paths import unmatched
 

@@ -83,8 +83,8 @@ class RewriteOptions(Container, Sanitizing):
     back. FILE is as sensitive as the input."""
     unit_field: str | None = option("--unit-field NAME", panel=OUTPUT)
     """The column or JSON path that names a record's unit, such as a conversation. With --memo,
-    each distinct word of a unit has one replacement in all runs. With --map, the unit of its
-    entries; default: file and line."""
+    each distinct word of a unit has one replacement in all runs. With --map, in all files of the
+    run; default: each record is a unit, named by file and line."""
     unit: str | None = option("--unit NAME", panel=OUTPUT)
     """With --memo: all records are of this unit. So a name stays one name over all files and runs,
     also with --resume."""

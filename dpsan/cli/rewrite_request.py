@@ -40,14 +40,17 @@ class Request(RewriteOptions):
         --dry-run excludes --memo and --ledger (they are written)
         --bad-records excludes -i and --engine ray
         --spans excludes --bad-records (after a record that is left out, spans would be wrong)
-        --memo excludes --copies, --consistent and --seed
-        --memo excludes --spans (a memo stores whole messages)
+        --memo excludes --copies (it has one output of each message)
+        --memo excludes --consistent (it stores whole messages; --unit-field keeps their words)
+        --memo excludes --seed (what it holds must stay private)
         --ledger excludes --seed (a run with a seed is not private)
         --map needs --only: a mechanism's words stand for nothing
         --map excludes --copies (a replacement stands for one word of its unit)
-        --map excludes --memo, --resume, --dry-run and --engine ray
+        --map excludes --resume (a finished output would have no row)
+        --map excludes --dry-run and --engine ray
         --review needs --only: no rule draws what a mechanism draws
-        --review excludes --memo, --resume, --dry-run and --engine ray
+        --review excludes --resume (the words of finished outputs are not read)
+        --review excludes --dry-run and --engine ray
         --unit-field needs --map FILE or --memo DIR
         --address needs --engine ray
         --engine ray needs -O DIR (it writes one output for each input)
@@ -144,7 +147,11 @@ class Request(RewriteOptions):
 
         given = any(self._fields.values())
         refuse(given and self.only is None, "-k NAME:CLASS needs --only, not --epsilon")
-        refuse(given and self.memo, "-k NAME:CLASS excludes --memo", "a memo stores whole messages")
+        why = "with other spans a message would be drawn again, and its losses not added up"
+        refuse(self.spans and self.memo and self.only is None, "--memo excludes --spans", why)
+        lacks = self.map_ and self.memo and not (self.unit or self.unit_field)
+        why = "an output that is written again has no row"
+        refuse(lacks, "--map with --memo needs --unit-field NAME or --unit NAME", why)
         nothing = self.only == SPANS and self.spans is None and not given
         refuse(nothing, "--only spans needs --spans FILE or -k NAME:CLASS")
         units = self.map_ and self.consistent not in (None, "record")

@@ -26,7 +26,8 @@ from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.kinds import format_for, formats_with
-from dpsan.restore.restoring import Restoring, read_map, rows_by_unit
+from dpsan.restore.map_file import read_map, rows_by_unit
+from dpsan.restore.restoring import Restoring
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +167,7 @@ class Train(JsonAndFile, Quiet):
 
 _STAYED: Final = {
     "undecided": ("token", "unchanged: the {} has several originals"),
+    "capitals": ("token", "unchanged: a replacement in other capitals, or an ordinary word"),
     "short": ("token", "unchanged: single letters, and numbers of fewer than four digits"),
     "strangers": ("record", "unchanged: the {} has no row of their unit"),
     "invalid": ("undecodable byte sequence", "replaced by U+FFFD"),
@@ -255,15 +257,15 @@ class Restore(Container, Quiet):
             if self.unit_field is None:
                 return Restoring(read_map(self.map_), lambda _: ())
             rows_of = rows_by_unit(self.map_)
-            return Restoring(None, lambda unit: rows_of.get(unit, ()))
+            return Restoring(None, rows_of.__getitem__)
         from dpsan.run.memo_file import MemoFile
 
         assert self.memo is not None  # noqa: S101 - checked
         memo = stack.enter_context(MemoFile(self.memo, there=True))
-        rows = None if self.unit is None else memo.rows(self.unit)
-        if rows == []:
-            raise InputError(self.memo, "has no such unit")
-        return Restoring(rows, memo.rows)
+        try:
+            return Restoring(None if self.unit is None else memo.rows(self.unit), memo.rows)
+        except UsageError:
+            raise InputError(self.memo, "has no such unit") from None
 
     def _tell(self, counts: Counter[str], *, empty: bool) -> int:
         """Say how many tokens were put back, and how many could not be; 1 if the map has none.
@@ -272,7 +274,8 @@ class Restore(Container, Quiet):
             empty: the map has no replacement at all.
         """
         source = "map" if self.map_ else "memo"
-        strange = not (empty or any(map(counts.get, ("restored", "undecided", "short"))))
+        kinds = "restored", "undecided", "capitals", "short"
+        strange = not (empty or any(map(counts.get, kinds)))
         what = f"nothing was put back: no replacement of the {source} occurs in the text"
         what = what if strange else f"{counted(counts['restored'], 'original')} put back"
         if not self.quiet or (strange and self.map_):

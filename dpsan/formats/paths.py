@@ -108,9 +108,12 @@ def parse_fields(texts: Iterable[str], option: str = "--field") -> list[Field]:
     """Return the paths that a user wrote, each once: required if it is required once.
 
     Raises:
-        UsageError: no path.
+        UsageError: no path, or one that leaves out all.
     """
     given = [parse_field(text, option) for text in texts]
+    for text in texts if option in ("--except", "except_") else ():
+        what = f"{option} '{text}' leaves nothing to replace"
+        refuse(text.rstrip("?") in ("*", "**"), what, f"such as {option} '**.role'")
     given.sort(key=lambda field: not field.optional)
     return [*{field.steps: field for field in given}.values()]
 

@@ -24,6 +24,12 @@ def _lexicon() -> Lexicon:
 
 
 @lru_cache(1 << 14)
+def is_ordinary(word: str) -> bool:
+    """Return whether a word in small letters is an ordinary one: will, hope."""
+    return _lexicon().plain(word)
+
+
+@lru_cache(1 << 14)
 def holds_person(name: str) -> bool:
     """Return whether a listed name or an address is in the name of a member."""
     lexicon, name = _lexicon(), name[:_LONGEST]

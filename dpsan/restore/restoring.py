@@ -1,140 +1,18 @@
-"""The map of ``rewrite --map``, and its originals put back: replacements found as whole tokens.
-
-A map has lines of JSON, UTF-8, as sensitive as the input::
-
-    {"type": "map", "schema": 1, "dpsan": VERSION, "run": KEY-ID}
-    {"unit": ..., "original": ..., "replacement": ..., "class": ...}     any number
-
-All values of a row are strings, words without their possessive ending.  Rows of a unit may stand
-anywhere and more than once.  No message quotes a row.
-"""
+"""The originals of a map or memo put back: replacements found as whole tokens."""
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
-from dpsan import __version__
-from dpsan.errors import InputError
-from dpsan.files.atomic_files import PrivateFile, Sink
-from dpsan.files.source import FileSource, opened_input
+from dpsan.errors import UsageError
+from dpsan.files.atomic_files import Sink
 from dpsan.formats.base import Record
-from dpsan.formats.text import json_header, raw_records
+from dpsan.restore.map_file import Row
 from dpsan.text.shape import compiled
-
-SCHEMA: Final = 1
-_LONGEST: Final = 64 << 20
-"""Bytes of the longest row."""
-_HELD_ROWS: Final = 1 << 18
-"""Bytes of rows that are collected before they are written."""
-_FIELDS: Final = ("unit", "original", "replacement", "class")
-
-
-class Row(NamedTuple):
-    """Meaning of a replacement."""
-
-    unit: str
-    original: str
-    replacement: str
-
-
-class MapWriter(PrivateFile):
-    """Writes a map; a context manager.
-
-    Rows reach the disk at :meth:`sync`, which must come before an output with their replacements
-    gets its name.  Equal rows of a unit are written once, as long as its calls follow each other:
-    the distinct words of one unit are held in memory.
-
-    Args:
-        path: created with mode 0600 under every umask.
-        run: identifies the key of the run.
-        force: replace an existing file, at the first :meth:`sync`.
-
-    Raises:
-        OutputError: the file exists or cannot be written.
-    """
-
-    def __init__(self, path: Path, run: str, *, force: bool = False) -> None:
-        super().__init__(path, force=force)
-        self._held = bytearray()
-        self._synced = True
-        self._unit, self._written = "", set[tuple[str, str, str]]()
-        self._hold({"type": "map", "schema": SCHEMA, "dpsan": __version__, "run": run})
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self.sync()
-        finally:
-            self.close()
-
-    def add(self, unit: str, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Add original, replacement and class of the drawn words of a unit.  Raises OutputError."""
-        if unit != self._unit:
-            self._unit, self._written = unit, set()
-        for row in rows:
-            if row not in self._written:
-                self._written.add(row)
-                self._hold(dict(zip(_FIELDS, (unit, *row), strict=True)))
-        if len(self._held) >= _HELD_ROWS:
-            self._flush()
-
-    def sync(self) -> None:
-        """Wait until all rows are on the disk, under the name of the map.  Raises OutputError."""
-        if not self._synced:
-            self._flush()
-            self.to_disk()
-            self._synced = True
-
-    def _hold(self, row: dict[str, Any]) -> None:
-        self._synced = False
-        self._held += json.dumps(row).encode() + b"\n"
-
-    def _flush(self) -> None:
-        self.send(bytes(self._held))
-        self._held.clear()
-
-
-def read_map(path: Path) -> Iterator[Row]:
-    """Yield all rows.
-
-    Raises:
-        InputError: it cannot be read, is not a map, or a row is damaged or torn.
-    """
-    with opened_input(path, hints=False) as source:
-        rows = filter(None, raw_records(source, _LONGEST))
-        _, raw, ending = next(rows, (1, b"", b""))
-        json_header(source.name, raw if ending else b"", "map", SCHEMA, "a map")
-        for line, raw, ending in rows:
-            if not ending:
-                hint = "its run was stopped before it wrote an output of it: delete the line"
-                raise InputError(source.name, "torn row of a map", hint, line=line)
-            yield _row(source, line, raw)
-
-
-def rows_by_unit(path: Path) -> dict[str, list[Row]]:
-    """Return the rows of each unit.  Raises as :func:`read_map`."""
-    rows: dict[str, list[Row]] = {}
-    for row in read_map(path):
-        rows.setdefault(row.unit, []).append(row)
-    return rows
-
-
-def _row(source: FileSource, line: int, raw: bytes) -> Row:
-    try:
-        fields = json.loads(raw)
-        row = Row(*(fields[name] for name in _FIELDS[:3]))
-    except (LookupError, TypeError, ValueError, RecursionError):
-        row = Row("", "", "")
-    if not all(isinstance(value, str) for value in row) or not row.original or not row.replacement:
-        raise InputError(source.name, "damaged row of a map", line=line)
-    return row
-
 
 _MARKS: Final = ".,:/'’-"
 """Characters that join digits to one number."""
@@ -152,6 +30,8 @@ _END: Final = compiled(
 )
 """The end of a word: a possessive, another clitic or an emphasis may follow."""
 _LETTERS: Final = compiled(r"[^\W\d_]++")
+_FEWEST: Final = 3
+"""Letters of a word that is known in other capitals."""
 _BESIDE: Final = compiled(r" [^\W\d_]{2}")
 
 Span: TypeAlias = tuple[int, int]
@@ -160,7 +40,7 @@ Span: TypeAlias = tuple[int, int]
 class Originals:
     """The originals of a unit, or of a whole map.
 
-    In memory a replacement takes 150 to 300 bytes.
+    In memory a replacement takes 250 to 600 bytes.
 
     Args:
         rows: of the map.
@@ -170,14 +50,13 @@ class Originals:
         self._exact: dict[str, str | None] = {}
         """By replacement its original; None where there are several."""
         self._folded: dict[str, str | None] = {}
-        """The same for addresses and handles in lower case."""
+        """The same in lower case; spellings of one original are one."""
         self._sizes: dict[str, list[Span]] = {}
         """By the first word of replacements that are more than a word, in lower case: how many
         characters they have, as a negative number, and how many of them stand before that word."""
         for row in rows:
-            _note(self._exact, row.replacement, row.original)
-            if "@" in row.replacement:
-                _note(self._folded, row.replacement.lower(), row.original)
+            _note(self._exact, row, spelt="@" in row.replacement)
+            _note(self._folded, row._replace(replacement=row.replacement.lower()), spelt=True)
             first = _RUN.search(row.replacement)
             if first is not None and first[0] != row.replacement:
                 sizes = self._sizes.setdefault(first[0].lower(), [])
@@ -199,7 +78,8 @@ class Originals:
         """Return a text with its originals.
 
         Args:
-            counts: gets how many tokens were ``restored``, are ``undecided``, or too ``short``.
+            counts: gets how many tokens were ``restored``, are ``undecided``, or too ``short``, or
+                look like a replacement in other ``capitals``.
         """
         counts = Counter() if counts is None else counts
         out: list[str] = []
@@ -208,12 +88,15 @@ class Originals:
             start, at = match.span()
             spans = [(start, at)]
             if match.lastgroup is None:
-                word = match[0]
-                if word.isalpha() and word not in self._exact and word.lower() not in self._sizes:
+                word = match[0].lower()
+                if word.isalpha() and word not in self._folded and word not in self._sizes:
                     continue
                 number = _NUMBER.match(text, start)
                 last = number.end() if number else at
                 spans = self._whole(text, start, last, done)
+                looks = not spans and len(word) >= _FEWEST and word in self._folded
+                if looks and _END.match(text, at):
+                    counts["capitals"] += 1
                 at = max([at, last, *(end for _, end in spans)])
             for begin, end in spans:
                 if match.lastgroup == "address":
@@ -251,7 +134,7 @@ class Originals:
         for size, before in (*self._sizes.get(word[0].lower(), ()), (-len(word[0]), 0)):
             begin = start - before
             end = begin - size
-            if begin < done or end > len(text) or text[begin:end] not in self._exact:
+            if begin < done or end > len(text) or not self._has(text[begin:end]):
                 continue
             joined = before > 0 < begin and text[begin - 1].isalnum()
             if not joined and (not text[end - 1].isalnum() or _END.match(text, end)):
@@ -261,29 +144,38 @@ class Originals:
     def _original(self, text: str, begin: int, end: int, counts: Counter[str]) -> str:
         """Return what a token becomes, which may be itself."""
         written = text[begin:end]
-        if written not in self._exact:
+        if not self._has(written):
             return written
-        original = self._exact[written]
+        original = self._exact.get(written, self._folded[written.lower()])
         initial = len(written) == 1 and text[end : end + 1] == "."
         if _is_short(written) and not initial:
             counts["short"] += 1
             return written
+        if written not in self._exact:
+            return _settled(written, original, counts)
         counts["undecided" if original is None else "restored"] += 1
         return written if original is None else original
+
+    def _has(self, written: str) -> bool:
+        """Return whether a token is a replacement, or clearly one in other capitals."""
+        if written in self._exact or self._folded.get(written.lower()) is None:
+            return written in self._exact
+        words = _LETTERS.findall(written)
+        return len(words) > 1 or (len(words[0]) >= _FEWEST and not _is_ordinary(words[0].lower()))
 
     def _address(self, written: str, counts: Counter[str]) -> str:
         """Return the original of an address or a handle, or put names inside of it back."""
         if written in self._exact:
             return self._original(written, 0, len(written), counts)
         if written.lower() in self._folded:
-            return _settled(written, [self._folded[written.lower()]], counts)
+            return _settled(written, self._folded[written.lower()], counts)
         return _LETTERS.sub(lambda match: self._piece(match[0], counts), written)
 
     def _piece(self, written: str, counts: Counter[str]) -> str:
         """Return the original of a piece of an address, whose capitals tell nothing."""
-        forms = {written, written.lower(), written.upper(), written.capitalize()}
-        originals = [self._exact[form] for form in sorted(forms) if form in self._exact]
-        return _settled(written, originals, counts) if len(written) > 1 else written
+        if len(written) == 1 or written.lower() not in self._folded:
+            return written
+        return _settled(written, self._folded[written.lower()], counts)
 
 
 class Chunks:
@@ -316,13 +208,19 @@ class Chunks:
         return rest
 
 
-def _note(originals: dict[str, str | None], replacement: str, original: str) -> None:
-    """Take in a row; two originals that are no spellings of one address leave none."""
-    first = originals.setdefault(replacement, original)
-    if first is None or first == original:
+def _is_ordinary(word: str) -> bool:
+    from dpsan.only.keys import is_ordinary  # numpy comes with it
+
+    return is_ordinary(word)
+
+
+def _note(originals: dict[str, str | None], row: Row, *, spelt: bool) -> None:
+    """Take in a row; two originals leave none, but for spellings of one if ``spelt``."""
+    first = originals.setdefault(row.replacement, row.original)
+    if first is None or first == row.original:
         return
-    if "@" not in replacement or first.lower() != original.lower():
-        originals[replacement] = None
+    if not spelt or first.lower() != row.original.lower():
+        originals[row.replacement] = None
 
 
 def _is_short(replacement: str) -> bool:
@@ -335,19 +233,15 @@ def _is_short(replacement: str) -> bool:
     return len(replacement) == 1 or (0 < digits < 4 and not begins)
 
 
-def _settled(written: str, candidates: list[str | None], counts: Counter[str]) -> str:
-    """Return the one original of a token in the capitals of the token, or the token."""
-    if not candidates:
+def _settled(written: str, original: str | None, counts: Counter[str]) -> str:
+    """Return an original in the capitals of a token; the token if there are several."""
+    counts["undecided" if original is None else "restored"] += 1
+    if original is None:
         return written
-    originals = {original and original.lower() for original in candidates}
-    first = candidates[0]
-    if first is None or len(originals) > 1:
-        counts["undecided"] += 1
-        return written
-    counts["restored"] += 1
     if written.islower():
-        return first.lower()
-    return first.upper() if written.isupper() else first
+        return original.lower()
+    title = written.istitle() and original.islower() and "@" not in written
+    return original.upper() if written.isupper() else original.title() if title else original
 
 
 _HELD: Final = 1 << 20
@@ -359,12 +253,13 @@ class Restoring:
 
     Args:
         rows: of all records; None where each record has those of its unit.
-        rows_of: returns those of a unit, when they are needed.
+        rows_of: returns those of a unit, when they are needed, or raises KeyError or UsageError.
     """
 
     def __init__(self, rows: Iterable[Row] | None, rows_of: Callable[[str], Iterable[Row]]) -> None:
         self._by_unit, self._rows_of = rows is None, rows_of
         self._unit: str | None = None
+        self._stranger = False
         self._originals = Originals(rows or ())
         self.empty = not self._by_unit and self._originals.empty
         """True if no record has a replacement."""
@@ -389,8 +284,12 @@ class Restoring:
         """Append a record to the output that is held."""
         if self._by_unit and record.texts:
             if record.unit != self._unit:
-                self._unit, self._originals = record.unit, Originals(self._rows_of(record.unit))
-            self.counts["strangers"] += self._originals.empty
+                try:
+                    self._unit, rows = record.unit, self._rows_of(record.unit)
+                except (KeyError, UsageError):
+                    rows = None
+                self._stranger, self._originals = rows is None, Originals(rows or ())
+            self.counts["strangers"] += self._stranger
         texts = [self._originals.restore(text, self.counts) for text in record.texts]
         if texts != record.texts:
             self.counts["invalid"] += record.invalid

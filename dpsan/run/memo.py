@@ -93,8 +93,9 @@ class Memo(MemoFile):
         digests = [self._digest(b"dpsan message", _bytes(text)) for text in batch.texts]
         spans = batch.spans or ()
         for index, of_text in enumerate(spans):
-            if of_text:  # all of the text, see Record.kinds
-                typed = f"{of_text[0][2:]}\0{batch.texts[index]}"
+            if of_text:  # mostly all of the text, see Record.kinds
+                whole = len(of_text) == 1 and of_text[0][:2] == (0, len(batch.texts[index]))
+                typed = f"{of_text[0][2:] if whole else of_text}\0{batch.texts[index]}"
                 digests[index] = self._digest(b"dpsan typed", _bytes(typed))
         remembered = {key for key in set(digests) if self._found(key) is not None}
         indices = [index for index, digest in enumerate(digests) if digest not in remembered]
@@ -102,7 +103,7 @@ class Memo(MemoFile):
         numbers = [batch.numbers[index] for index in indices]
         marked = [spans[index] for index in indices] if spans else None
         future = workers.submit(Texts(texts, batch.key, numbers, batch.audit, marked))
-        return Pending(self.settled, [future], (), batch.texts, digests, indices)
+        return Pending(self.settled, [future], (), batch, digests, indices)
 
     def settled(self, pending: Pending) -> Sanitized:
         """Return the outputs of a batch, see :meth:`Pending.result`."""
@@ -121,7 +122,13 @@ class Memo(MemoFile):
                     continue
             if (output := first[digest]) is not None:
                 earlier[position] = output
-        return merged(pending.texts, pending.indices, done, earlier, self._sanitizer.survey)
+        batch = pending.batch
+        assert batch is not None  # noqa: S101 - of texts without units
+
+        def survey(index: int) -> Sanitized:
+            return self._sanitizer.survey(batch.part(index, index + 1)._replace(audit=False))
+
+        return merged(batch.texts, pending.indices, done, earlier, survey)
 
     def store(self, pending: Pending, done: Sanitized) -> None:
         """Store the draws of a batch, in the :meth:`turn` in which it was settled.
@@ -207,7 +214,9 @@ class Memo(MemoFile):
             return self._rewritten(lines, unit, spans).lines
         digests, outputs = passing.digests(lines, spans), self._units.outputs
         with self._one_thread:
-            seen = self._units.seen(unit)
+            seen, new = self._units.seen(unit)
+            if new and passing.issuperset(digests):  # else the others are stored
+                self._units.begin(unit)
         pairs = [*zip(digests, lines, strict=True)]
         known = {key: seen.get(key, line) for key, line in pairs if key in seen or key in passing}
         at = [index for index, key in enumerate(digests) if key not in known]
@@ -265,7 +274,8 @@ class Memo(MemoFile):
         """Return a text with the originals of a unit; what is no replacement stays.
 
         Raises:
-            OutputError: the memo is damaged.
+            UsageError: the memo has no such unit: nothing was rewritten in it, or it is erased.
+            OutputError: its words were drawn with an epsilon, or the memo is damaged.
         """
         return self.originals(unit).restore(text)
 
@@ -273,15 +283,16 @@ class Memo(MemoFile):
         """Return a value with the originals of a unit in all of its strings, see :meth:`restore`.
 
         Raises:
-            OutputError, TypeError, UsageError: as :meth:`rewrite_object`.
+            OutputError, TypeError, UsageError: as :meth:`restore` and :meth:`rewrite_object`.
         """
         strings = ObjectStrings(data)
         return strings.with_texts(map(self.originals(unit).restore, strings.texts))
 
     def originals(self, unit: str) -> Originals:
         """Return what puts the originals of a unit back, also into chunks of a stream
-        (:class:`dpsan.restore.restoring.Chunks`).  Raises OutputError.
+        (:class:`dpsan.restore.restoring.Chunks`).  Raises as :meth:`restore`.
         """
+        _check_unit(unit)
         with self._one_thread:
             return Originals(self.rows(unit))
 

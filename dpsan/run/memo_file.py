@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import ClassVar, Final
 
-from dpsan.errors import OutputError, reason
+from dpsan.errors import OutputError, reason, refuse
 from dpsan.files.private_database import PrivateDatabase
 from dpsan.files.private_files import make_private
-from dpsan.restore.restoring import Row
+from dpsan.restore.map_file import Row
 
 NAME: Final = "memo.sqlite"
 """The file, in its directory."""
@@ -55,13 +55,20 @@ class MemoFile(PrivateDatabase):
         if path.is_file():
             what = f"{directory}: a file, and a memo is a directory"
             raise OutputError(what, "a ledger is a file: --ledger FILE")
-        if there and not (path / NAME).is_file():
+        exists = (path / NAME).is_file()
+        if there and not exists:
             raise OutputError(f"{directory}: no memo of dpsan", "rewrite --memo makes one")
-        if not there:
-            try:
-                make_private(path.absolute())
-            except OSError as error:
-                raise OutputError(f"{directory}: cannot create: {reason(error)}") from None
+        try:
+            make_private(path.absolute())
+            others = [each.name for each in path.iterdir() if NAME not in each.name]
+            mode = path.stat().st_mode
+        except OSError as error:
+            raise OutputError(f"{directory}: cannot use: {reason(error)}") from None
+        if others and not exists:
+            what = f"{directory}: has other files, and a memo is a directory of its own"
+            raise OutputError(what, f"--memo {path / 'memo'}")
+        if mode & 0o077:
+            raise OutputError(f"{directory}: is open to other users", f"chmod 700 {directory}")
         super().__init__(path / NAME, new_key=_new_key)
 
     def _unit(self, unit: str) -> bytes:
@@ -95,14 +102,22 @@ class MemoFile(PrivateDatabase):
         return self._digest(b"dpsan settings", settings)
 
     def rows(self, unit: str) -> list[Row]:
-        """Return what the replacements of a unit stand for.  Raises OutputError."""
-        rows = []
-        for row in self._ask("SELECT * FROM entries WHERE message = ?", (self._unit(unit),)):
-            if not self._intact(row):
-                raise self._damage()
-            parts = json.loads(row[2]) if row[2][:1] == b"{" else {}  # of a unit with a key none
-            rows += [Row("", *pair) for pair in parts.get("originals", ())]
-        return rows
+        """Return what the replacements of a unit stand for.
+
+        Raises:
+            UsageError: the memo has no such unit.
+            OutputError: its words were drawn with an epsilon, or the memo is damaged.
+        """
+        found = self._ask("SELECT * FROM entries WHERE message = ?", (self._unit(unit),))
+        refuse(not found, "the memo has no such unit")
+        if not all(map(self._intact, found)):
+            raise self._damage()
+        texts = [row[2] for row in found if row[2][:1] == b"{"]
+        if not texts:  # it has a key
+            what = "this unit was drawn with an epsilon, and its words stand for nothing"
+            raise OutputError(f"{self._path}: {what}", "rewrite --only keeps originals")
+        pairs = (pair for text in texts for pair in json.loads(text)["originals"])
+        return [Row("", *pair) for pair in pairs]
 
     def forget(self, unit: str) -> bool:
         """Erase a unit; return whether the memo had it.

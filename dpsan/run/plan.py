@@ -79,6 +79,8 @@ class Outcome:
     """Digests of input and output."""
     bare: int = 0
     """Structured records without any of the chosen fields, written unchanged."""
+    renamed: int = 0
+    """Records in which the name of their unit was replaced, too."""
     passing: Passing = field(default_factory=Passing)
     """Text that passed unchanged so far, also if the input failed."""
     error: Exception | None = None
@@ -102,6 +104,8 @@ class Result:
     totals: Accountant
     done: int = 0
     """Inputs that were rewritten."""
+    renamed: int = 0
+    """Records with another name of their unit, see :class:`Outcome`."""
     bare: int = 0
     """Structured records that were written unchanged, see :class:`Outcome`."""
     passing: Passing = field(default_factory=Passing)
@@ -126,6 +130,7 @@ class Result:
         totals = outcome.totals
         self.done += 1
         self.bare += outcome.bare
+        self.renamed += outcome.renamed
         self.lacking.add(outcome.name, totals.counts, totals.foreign)
         self.totals.merge(totals)
 

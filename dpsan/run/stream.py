@@ -38,10 +38,11 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 
 if TYPE_CHECKING:
-    from dpsan.restore.restoring import MapWriter
+    from dpsan.restore.map_file import MapWriter
     from dpsan.run.audit.writer import AuditWriter
     from dpsan.run.records import History
     from dpsan.run.side_outputs import Review
+    from dpsan.run.units import RunUnits
 
 _RENDERED: Final = 1 << 20
 """Output bytes that are collected before they are written."""
@@ -64,6 +65,8 @@ class Work:
     """Called with the number of input bytes read since the last call."""
     history: History | None = None
     """Memo, ledger and budget; each batch is committed to it before it is written."""
+    units: RunUnits | None = None
+    """The units of the run, where records name them and no memo has them."""
     map: MapWriter | None = None
     """Gets what each replacement stands for, before it is written."""
     review: Review | None = None
@@ -180,14 +183,14 @@ class _Flow:
         texts = [text for record in batch for text in record.texts]
         numbers: Sequence[int] = range(first, first + len(texts))
         spec = self.work.sanitizer.spec
-        if spec.consistent is Unit.UNIT:
+        if spec.consistent is Unit.UNIT and not self.work.units:
             pass  # a message is a context of its own
         elif spec.consistent or spec.only:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None or self.work.review is not None
         spans = _spans_of(batch)
-        undrawn = self.units is not None
+        undrawn = self.units is not None or self.work.units is not None
         batches = [Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
             units = self._units(batch) if spec.consistent is Unit.UNIT else []
@@ -200,8 +203,7 @@ class _Flow:
             if record.texts and not (self.work.plan.unit or record.unit):
                 what = "no name in the field of units", "each record needs one"
                 raise InputError(self.source.name, *what, line=record.line)
-        unit = self.work.plan.unit
-        return [unit or record.unit for record in batch for _ in record.texts]
+        return self._names(batch)
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
@@ -210,7 +212,7 @@ class _Flow:
             batch, first, answers = self._waiting.popleft()
             # The entries of a batch are on the disk before any of it is written.
             with history.turn(answers) if history else nullcontext():
-                results = self._results(answers)
+                results = self._results(batch, answers)
                 ending = None
                 if history:
                     paying = self.source.name, self.outcome.totals
@@ -219,7 +221,7 @@ class _Flow:
                         # Of the same texts, the same key and numbers give the same words: no second
                         # draw.  Without some of its records a batch may cost the others more.
                         batch, answers = affordable, self._start(affordable, first)
-                        results = self._results(answers)
+                        results = self._results(batch, answers)
                         if not ending:
                             affordable, ending = history.payable(batch, results, *paying)
                     history.commit(batch, answers, results, self.outcome.totals)
@@ -231,6 +233,7 @@ class _Flow:
                     audit.words(self.outcome.task.file, lines, table, copy, done.remembered)
             if self.work.review and results[0].records is not None:
                 self.work.review.add(results[0].records)
+                self._review_again(batch, results[0])
             if self.work.samples is not None:
                 pairs = zip(results[0].lines, results[0].drawn, strict=True)
                 drawn = (line for line, count in pairs if count)
@@ -245,17 +248,34 @@ class _Flow:
                 self._waiting.clear()
                 raise ending
 
+    def _review_again(self, batch: list[Record], done: Sanitized) -> None:
+        """Let the review have the words of messages whose first outputs are written again."""
+        texts, spans = [text for record in batch for text in record.texts], _spans_of(batch)
+        whole = Texts(texts, b"", range(len(texts)), True, spans)
+        for at in done.remembered:
+            table = self.work.sanitizer.survey(whole.part(at, at + 1)).records
+            assert self.work.review and table is not None  # noqa: S101, PT018
+            self.work.review.add(table)
+
     def _map(self, rows: MapWriter, batch: list[Record], done: Sanitized) -> None:
         """Write what the replacements of a batch stand for."""
-        replaced = iter(done.replaced)
-        for record in batch:
-            alone = self.source.name if self.units else f"{self.source.name}:{record.line}"
-            for _ in record.texts:
-                rows.add(record.unit or alone, next(replaced))
+        for unit, replaced in zip(self._names(batch), done.replaced, strict=True):
+            rows.add(unit, replaced)
 
-    def _results(self, answers: list[Answer]) -> list[Sanitized]:
+    def _names(self, batch: list[Record]) -> list[str]:
+        """Return the name of the unit of each text, also where no field has one."""
+        name, one_unit = self.source.name, self.units is not None
+        return [
+            self.work.plan.unit or record.unit or (name if one_unit else f"{name}:{record.line}")
+            for record in batch
+            for _ in record.texts
+        ]
+
+    def _results(self, batch: list[Record], answers: list[Answer]) -> list[Sanitized]:
         """Return what became of a batch, for each copy."""
         replacing = self.work.sanitizer.replacing
+        if units := self.work.units:
+            return [units.replaced(decided(answer), self._names(batch)) for answer in answers]
         if replacing is None or self.units is None:
             return [*map(sanitized, answers)]
         return [
@@ -290,15 +310,17 @@ class _Flow:
                     out.append(piece)
                 sink.owed = record.owes or sink.owed
                 size += len(piece)
-            at = end
             if record.noted:
                 outcome.passing.add(noted=record.noted)
             if is_record:
+                texts = zip(record.texts, results[0].lines[at:end], strict=True)
+                outcome.renamed += any(a == record.unit != b for a, b in texts if record.unit)
                 outcome.totals.records += len(record.lines) or 1
                 outcome.totals.invalid += record.invalid
                 outcome.bare += record.bare
                 alone = record.spans is not None and not record.spans and not record.lines
                 outcome.totals.unmarked += record.unmarked + alone
+            at = end
             if size > _RENDERED:
                 *before, last = out
                 self._send([b"".join(before), last])  # it may be large: it is not copied

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import groupby
+from itertools import chain, groupby, islice, repeat
 from typing import Final
 
 import numpy as np
@@ -30,8 +30,9 @@ from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.memo_file import MemoFile
 from dpsan.run.workers import Done, Workers, decided, sanitized
 from dpsan.sanitize.consistent import Distinct
-from dpsan.sanitize.decided import MOST, Shared
-from dpsan.sanitize.result import Sanitized, Texts, together
+from dpsan.sanitize.decided import MOST, DecidedTexts, Shared
+from dpsan.sanitize.replacing import OnlyRewriter
+from dpsan.sanitize.result import Sanitized, Texts, joined, together
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 
@@ -51,7 +52,8 @@ class Pending:
     """One for the batch, or with an epsilon for each run of texts of one unit."""
     units: Sequence[str] = ()
     """The unit of each text; nothing where each text is one."""
-    texts: Sequence[str] = ()
+    batch: Texts | None = None
+    """The texts, where each is a unit."""
     digests: Sequence[bytes] = ()
     """Keyed digests of texts that are units."""
     indices: Sequence[int] = ()
@@ -153,9 +155,26 @@ class Units:
         self.passing = Passing() if sanitizer.replacing else None
         self.outputs = Seen()
 
-    def seen(self, unit: str) -> dict[bytes, str]:
-        """Return the outputs of texts of a unit, as its row is now.  Raises OutputError."""
-        return self.outputs.of(unit, self._file.unit(unit, self._settings))
+    def seen(self, unit: str) -> tuple[dict[bytes, str], bool]:
+        """Return the outputs of texts of a unit, as its row is now, and whether it has none.
+
+        Raises:
+            OutputError: the memo is damaged.
+        """
+        row = self._file.unit(unit, self._settings)
+        return self.outputs.of(unit, row), row is None
+
+    def begin(self, unit: str) -> None:
+        """Store a unit of which no word is replaced, so that it can be told from no unit.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        assert self.sanitizer.replacing is not None  # noqa: S101 - the caller has looked
+        data = packed(Shared(0), self.sanitizer.replacing.draws.plans)
+        with self._file.turn():
+            if self._file.unit(unit, self._settings) is None:
+                self._file.put_unit(unit, self._settings, data, 0.0, 0.0, new=True)
 
     def submit(self, workers: Workers, batch: Texts, units: Sequence[str]) -> Pending:
         """Submit a batch.
@@ -233,7 +252,7 @@ class Units:
         for unit, data, shared, sizes in zip(names, stored, units, before, strict=True):
             if shared.units > 1 or len(shared.ids) > MOST:
                 raise UsageError(f"a unit has more than {MOST:,} words", "name smaller units")
-            if (len(shared.ids), len(shared.originals)) != sizes:
+            if data is None or (len(shared.ids), len(shared.originals)) != sizes:
                 pending.changed[unit] = packed(shared, plans), 0, data is None
         return done
 
@@ -245,6 +264,48 @@ class Units:
             loss = float(cost.epsilon), float(cost.delta)
             self._file.put_unit(unit, self._settings, data, *loss, new=new)
             self.outputs.moved(unit, data)
+
+
+class RunUnits:
+    """The units of one run that has no memo.
+
+    Between blocks a unit is bytes: about 85 for each replaced word, and 250 beside.
+
+    Args:
+        replacing: of the run.
+        key: of the units alone.
+        packs: whether units become bytes: with a seed, what follows must not depend on batches.
+    """
+
+    def __init__(self, replacing: OnlyRewriter, key: bytes, *, packs: bool) -> None:
+        self._replacing, self._key, self._packs = replacing, key, packs
+        self._units: dict[str, Shared | tuple[int, int, bytes]] = {}
+        """By their names; of those that are bytes their number and draws, too."""
+
+    def replaced(self, done: DecidedTexts, names: Sequence[str]) -> Sanitized:
+        """Replace what was decided in texts of these units."""
+        parts, plans = [], self._replacing.draws.plans
+        pieces = chain.from_iterable(map(repeat, names, done.counts))
+        for block in done.blocks:
+            of_piece = [*islice(pieces, block.texts)]
+            units = {name: self._opened(name) for name in dict.fromkeys(of_piece)}
+            numbers = {name: number for number, name in enumerate(units)}
+            part = DecidedTexts([block], [1] * block.texts)
+            of_text = [numbers[name] for name in of_piece]
+            parts.append(self._replacing.in_units(part, self._key, [*units.values()], of_text))
+            for name, unit in units.items():
+                if self._packs and unit.units == 1:  # else it was too large, and has begun anew
+                    self._units[name] = unit.number, unit.drawn, packed(unit, plans)
+        return replace(joined(together(parts), done.counts), invisible=done.invisible)
+
+    def _opened(self, name: str) -> Shared:
+        """Return a unit, as it is now."""
+        unit = self._units.setdefault(name, Shared(len(self._units)))
+        if isinstance(unit, tuple):
+            number, drawn, data = unit
+            unit = self._units[name] = unpacked(data, number, self._replacing.draws.plans)
+            unit.drawn = drawn
+        return unit
 
 
 def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:

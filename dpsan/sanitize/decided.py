@@ -61,6 +61,11 @@ class Shared:
     originals: dict[tuple[str, ...], None] = field(default_factory=dict, repr=False)
     """Original and replacement of its words, of a unit that lasts."""
 
+    def next_draw(self) -> tuple[int, int]:
+        """Return the position of the stream of its next word, under a key of named units."""
+        self.drawn += 1
+        return self.number, self.drawn
+
 
 def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from dpsan.only.slots import Slots, stream_position
 from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer
-from dpsan.privacy.randomness import KEY_BYTES, Streams, derive_key, streams_by_word, streams_for
+from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
 from dpsan.sanitize import result
 from dpsan.sanitize.consistent import NumberPolicy, Numbers
@@ -118,16 +117,23 @@ class OnlyRewriter:
         """Replace the words of a text now, when nobody waits, and throw it away."""
         self.rewrite(result.Texts(["Maria"], bytes(KEY_BYTES), [0], spans=[[]]))
 
-    def survey(self, text: str) -> result.Sanitized:
-        """Return the counts of rewriting a text, without drawing a word and without a line."""
-        decided = self.decided_unit(result.Texts([text], b"", [0]))
-        counts = {
-            action: sum(block.counts[action] for block in decided.blocks)
-            for action in result.Action
-        }
-        kinds = Counter(chain.from_iterable(b.decision.group.tolist() for b in decided.blocks))
-        drawn = [kinds.total()]
-        return result.Sanitized([], drawn, [0], counts, invisible=decided.invisible, by_kind=kinds)
+    def survey(self, text: result.Texts) -> result.Sanitized:
+        """Return the counts of rewriting a text, without drawing a word and without a line.
+
+        Its audit, if that is wanted, has no outputs.
+        """
+        decided, parts = self.decided_unit(text), []
+        for block in decided.blocks:
+            kinds = Counter(block.decision.group.tolist())
+            written = [""] * (kinds.total() + len(block.decision.articles))
+            table = block.table(written, (), self._rule_names) if text.audit else None
+            about = [kinds.total()], [0], block.counts, table
+            parts.append(result.Sanitized([], *about, by_kind=kinds))
+        return replace(together(parts), invisible=decided.invisible)
+
+    @property
+    def _rule_names(self) -> list[str]:
+        return [rule.name for rule in self.rules.rules]
 
     @cached_property
     def classes(self) -> tuple[str | None, ...]:
@@ -244,7 +250,7 @@ class OnlyRewriter:
         }
 
     def drawn(
-        self, done: Decided, key: bytes, units: Sequence[Shared], *, lasting: bool = False
+        self, done: Decided, key: bytes, units: Sequence[Shared], *, named: bool = False
     ) -> result.Sanitized:
         """Draw and write what is decided.
 
@@ -252,7 +258,7 @@ class OnlyRewriter:
             done: texts.
             key: of the file and copy.
             units: by their number in the decision; they grow.
-            lasting: whether units may have other blocks.
+            named: whether units have names: each may have other blocks, not in a row.
         """
         decision = self._keyed(done, units)
 
@@ -261,7 +267,10 @@ class OnlyRewriter:
                 positions = [stream_position(plan.pool) for plan in slots.plans]
                 pairs = zip(slots.key[new].tolist(), slots.pool[new].tolist(), strict=True)
                 return streams_by_word(key, [], [(word, positions[pool]) for word, pool in pairs])
-            counts = np.bincount(decision.unit[slots.row[new]])
+            of_slot = decision.unit[slots.row[new]]
+            if named:
+                return streams_by_word(key, [], [units[at].next_draw() for at in of_slot.tolist()])
+            counts = np.bincount(of_slot)
             numbers = [units[at].number for at in counts.nonzero()[0].tolist()]
             # Several units are new, with one block each.
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
@@ -271,16 +280,13 @@ class OnlyRewriter:
         charged = [0] * texts
         values, paid, same = self._values(done, charged, key, units)
         replacements = dict(enumerate(shared.replacements for shared in units))
-        outputs = self.draws.outputs(decision, source, replacements if lasting else None, values)
+        lasting = replacements if named or len(units) == 1 else None
+        outputs = self.draws.outputs(decision, source, lasting, values)
         tokens = outputs.tokens
         for row, count in done.breaks.items():
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
         written = [*tokens, *outputs.articles]
-        table = (
-            None
-            if done.tokens is None
-            else done.table(written, paid, [rule.name for rule in self.rules.rules])
-        )
+        table = None if done.tokens is None else done.table(written, paid, self._rule_names)
         sizes = np.bincount(decision.text, minlength=texts).tolist()
         smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
@@ -376,17 +382,16 @@ class OnlyRewriter:
 
         Args:
             units: they may have had other texts, and grow.
-            of_text: index of the unit of each text, under a key that is fresh; without it each
-                context of one block is a unit, or all are of the only unit.
+            of_text: index of the unit of each text; without it each context of one block is a
+                unit, or all are of the only unit.
         """
-        parts, subkey = [], key
-        for number, block in enumerate(decided.blocks):
+        of_piece, parts = np.repeat(of_text, decided.counts if of_text else 0), []
+        for block in decided.blocks:
             unit = block.decision.unit
             if of_text:
-                unit = np.repeat(of_text, decided.counts)[unit]
-                subkey = derive_key(key, "block", number)  # streams of a unit begin anew
+                unit = of_piece[block.decision.text]  # numbered in their block
+                of_piece = of_piece[block.texts :]
             elif len(units) == 1:
                 unit = np.zeros_like(unit)
-            lasting = len(units) == 1 or bool(of_text)
-            parts.append(self.drawn(block.in_units(unit), subkey, units, lasting=lasting))
+            parts.append(self.drawn(block.in_units(unit), key, units, named=bool(of_text)))
         return replace(result.joined(together(parts), decided.counts), invisible=decided.invisible)

@@ -297,7 +297,7 @@ def merged(
     indices: Sequence[int],
     done: Sanitized,
     earlier: Mapping[int, str],
-    survey: Callable[[str], Sanitized],
+    survey: Callable[[int], Sanitized],
 ) -> Sanitized:
     """Return the result for all texts of a batch.
 
@@ -308,7 +308,7 @@ def merged(
         earlier: outputs that are written instead, by position: for every text that is not in
             ``indices``, and for texts whose output another run wrote meanwhile.  The new draws of
             the latter are not published, so they do not count.
-        survey: counts the words of a text without drawing any.
+        survey: counts the words of a text, by its index, without drawing any.
     """
     fresh, table = [index not in earlier for index in indices], done.records
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
@@ -316,7 +316,7 @@ def merged(
     rows = dict(zip(indices, zip(done.lines, done.drawn, done.charged, strict=True), strict=True))
     remembered = {}
     for index, output in sorted(earlier.items()):
-        counted = survey(texts[index])
+        counted = survey(index)
         if index in unpublished:
             counts.subtract(counted.counts)
             by_kind.subtract(counted.by_kind)

@@ -362,10 +362,10 @@ class Rewriter:
             self._natural.write(batch, outputs, rows, continued=continued)
         return batch.lines(outputs), outputs
 
-    def survey(self, text: str) -> result.Sanitized:
+    def survey(self, text: result.Texts) -> result.Sanitized:
         """Return the counts of rewriting a text, without drawing a word and without a line."""
         parts = []
-        for pieces in segments(text, self.lookup.split):
+        for pieces in segments(text.texts[0], self.lookup.split):
             batch = self.lookup.of_split([pieces])
             drawing = batch.codes >= 0
             public, _ = self._public_of(batch.codes, drawing, None)

@@ -252,7 +252,7 @@ class Sanitizer:
         """Return the row of a word as :meth:`rewrite` writes it alone, None for other strings."""
         return self._drawing.rows.get(output)
 
-    def survey(self, text: str) -> Sanitized:
+    def survey(self, text: Texts) -> Sanitized:
         """Return the counts of :meth:`sanitize`, without drawing a word and without a line."""
         return self._rewriter.survey(text)
 

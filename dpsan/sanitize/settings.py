@@ -361,7 +361,10 @@ CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
         "fluent consistent",
         "fluent output writes each draw as its neighbours ask, not equal ones alike",
     ),
-    ("consistent=unit only numbers=value", "units exclude numbers by value with only"),
+    (
+        "consistent=unit only numbers=value",
+        "units exclude numbers by value with only: a number would be drawn, and paid, again",
+    ),
 )
 """Conditions that no run may have, see :meth:`Settings.has`: the message, and a hint."""
 

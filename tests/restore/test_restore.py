@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support import started
 
 from dpsan.errors import OutputError
-from dpsan.restore.restoring import MapWriter, Originals, Row, read_map, rows_by_unit
+from dpsan.restore.map_file import MapWriter, Row, read_map, rows_by_unit
+from dpsan.restore.restoring import Originals
 
 TICKET = [
     ("Grace", "Pam", "names"),
@@ -60,7 +61,7 @@ def write_map(path, units, **options):
         ("Pam-Dickey Pam/Dickey", "Grace-Young Grace/Young"),
         ("_Pam_ **Dickey** `Pam`", "_Grace_ **Young** `Grace`"),
         ("Pamela Pam1 xPam Pam_x x_Pam O'Pam Pam'x Pam\u0301", None),
-        ("PAM pam dickey", None),
+        ("PAM pam's (dickey) LOS ANGELES", "GRACE grace's (young) NEW YORK"),
         ("O'Hara's O'Haras Hara", "O'Neil's O'Haras Hara"),
         ("Los Angeles' bay, Angeles, Los", "New York' bay, Los, Los"),
         ("mail pam.dickey@example.com.", "mail grace.young@mail.com."),
@@ -78,6 +79,29 @@ def write_map(path, units, **options):
 )  # fmt: skip
 def test_whole_tokens_come_back_and_parts_of_others_stay(answer, expected):
     assert restored(answer)[0] == (answer if expected is None else expected)
+
+
+def test_other_capitals_come_back_where_nothing_else_can_be_meant():
+    """In those of the answer; an ordinary word, two originals and two letters stay."""
+    pairs = [*TICKET, ("Kim", "Vince", "names"), ("KIM", "VINCE", "names"), ("Bo", "Hope", "names")]
+    pairs += [("ann", "lynne", "names"), ("Ed", "Al", "names"), ("AB1 2CD", "NW1 6XE", "contacts")]
+    pairs += [("Eva", "Lisa", "names"), ("EVE", "LISA", "names"), ("3 May", "7 February", "dates")]
+    assert restored("vince, VINCE's and ViNCE; Lynne, LYNNE.", pairs) == (
+        "kim, KIM's and Kim; Ann, ANN.",
+        {"restored": 5},
+    )
+    assert restored("nw1 6xe, los angeles, LOS ANGELES, 7 february", pairs) == (
+        "ab1 2cd, new york, NEW YORK, 3 may",
+        {"restored": 4},
+    )
+    assert restored("I hope that al saw HOPE, lisa", pairs) == (
+        "I hope that al saw HOPE, lisa",
+        {"capitals": 3},
+    )
+    assert restored("Hope's Al, Lisa, LISA pam_x", pairs) == (
+        "Bo's Ed, Eva, EVE pam_x",
+        {"restored": 4},
+    )
 
 
 def test_short_numbers_and_letters_stay_and_are_counted():

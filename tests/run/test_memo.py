@@ -100,7 +100,7 @@ def test_equal_messages_are_equal_and_everything_else_is_counted(calls, tmp_path
             for row, at in zip(support.audit_rows(done.records), starts, strict=True):
                 assert row.record not in done.remembered
                 assert done.lines[row.record][at : at + len(row.output)] == row.output
-        draws = [sanitizer.survey(text).drawn[0] for text in seen]
+        draws = [sanitizer.survey(Texts([text], b"", [0])).drawn[0] for text in seen]
         totals = memo.totals()
         assert totals.draws == totals.messages == sum(each > 0 for each in draws)
         assert totals.epsilon == sanitizer.accountant().composed(max([0, *draws])).epsilon
@@ -268,7 +268,7 @@ def test_no_damage_goes_unnoticed(whole, at, flip, tmp_path_factory):
     (lambda path: path.write_bytes(b"no database" * 99), "not a memo of dpsan"),
     (lambda path: path.chmod(0o640), "others may read it"),
     (lambda path: path.chmod(0o620), "other users may write to it"),
-    (lambda path: path.parent.chmod(0o777), "other users may write to it"),
+    (lambda path: path.parent.chmod(0o777), "is open to other users"),
     (lambda path: path.rename(path.with_name("x")).with_name(NAME).symlink_to("x"), "symbolic"),
     (lambda path: (path.unlink(), path.mkdir()), "is a directory"),
     (lambda path: path.with_name("x").hardlink_to(path), "has other names"),
@@ -294,6 +294,27 @@ def test_what_is_not_ours_alone_or_not_a_memo_is_refused(spoil, told, tmp_path):
     assert "word1" not in str(caught.value)
 
 
+def test_a_directory_that_has_other_files_or_readers_becomes_no_memo(tmp_path, dpsan):
+    """It may be that of the inputs; what came beside a memo later is let be."""
+    folder = tmp_path / "m"
+    folder.mkdir(0o700)
+    (folder / "notes.txt").write_text("Maria\n")
+    with pytest.raises(OutputError, match=r"m: has other files.*\(--memo .*m/memo\)"):
+        Memo(folder, SANITIZER)
+    assert [path.name for path in folder.iterdir()] == ["notes.txt"]
+    (folder / "notes.txt").unlink()
+    folder.chmod(0o755)
+    line = ["rewrite", "--only", "names", "--memo", "m"]
+    done = dpsan(*line, stdin=b"Maria met us.\n", cwd=tmp_path, status=1)
+    assert done.stderr == b"dpsan: m: is open to other users (chmod 700 m)\n"
+    assert not [*folder.iterdir()]
+    folder.chmod(0o700)
+    with Memo(folder, SANITIZER) as memo:
+        memo.rewrite(WORDS)
+    (folder / ".DS_Store").touch()
+    Memo(folder, SANITIZER).close()
+
+
 def test_another_owner_is_refused(tmp_path, monkeypatch):
     Memo(tmp_path / "m", SANITIZER).close()
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
@@ -315,7 +336,7 @@ def test_python_refuses_what_cannot_be(tmp_path):
             Memo("nowhere", made(**more))
     assert not Path("nowhere").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="file/m: cannot create: Not a directory"):
+    with pytest.raises(OutputError, match="file/m: cannot use: Not a directory"):
         Memo(tmp_path / "file" / "m", SANITIZER)
 
 
@@ -348,7 +369,7 @@ def test_the_command(dpsan, tmp_path):
         assert (tmp_path / path).stat().st_mode & 0o777 == mode
     assert os.listdir(tmp_path / "new" / "m") == [NAME]
     for more, told in (
-        (["--seed", "1"], b"--memo excludes --copies, --consistent and --seed"),
+        (["--seed", "1"], b"--memo excludes --seed (what it holds must stay private)"),
         (["--engine", "ray", "-O", "x"], b"--engine ray excludes --audit, --budget"),
         (["-o", f"new/m/{NAME}", "--force"], b"are the same file"),
     ):

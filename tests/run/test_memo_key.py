@@ -32,7 +32,7 @@ WITHOUT = {
     "embeddings": "the digest of the words and vectors stands for it",
     "vocab_size": "the same",
     "allow_unproved": "changes no output",
-    "mapped": "a memo excludes a map",
+    "mapped": "a memo with a map has units",
     "fluent": "with its model's digest, which test_fluent has",
     "own_sha256": "only with a mechanism of one's own, which test_own has",
 }

@@ -167,7 +167,11 @@ def test_answers_are_restored_from_the_memo(dpsan, tmp_path):
         other = memo.rewrite(MESSAGES[0], unit="b")
         assert [memo.restore(text, "a") for text in sent] == MESSAGES[:5]
         assert memo.restore(other, "b") == MESSAGES[0]
-        assert memo.restore(sent[0], "c") == sent[0]
+        for unit in ("e", "d"):  # first it is decided that it passes, then that is known
+            assert memo.rewrite("Hello.", unit) == memo.restore("Hello.", unit) == "Hello."
+        for call in (memo.restore, memo.restore_object):
+            with pytest.raises(UsageError, match="the memo has no such unit"):
+                call(sent[0], "c")
         value = {"said": MESSAGES[:2], "call": json.dumps({"to": MESSAGES[2]}), "n": [1, None]}
         drawn = memo.rewrite_object(value, "a")
         assert drawn != value
@@ -181,6 +185,18 @@ def test_answers_are_restored_from_the_memo(dpsan, tmp_path):
     assert b"1 record unchanged: the memo has no row of their unit" in done.stderr
     done = dpsan("restore", "--memo", "m", "--unit", "a", stdin=sent[2].encode(), cwd=tmp_path)
     assert done.stdout.decode() == MESSAGES[2]
+    rows = [{"id": "d", "text": other}, {"id": "g", "text": "Hello."}]
+    data = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    dpsan("rewrite", "--only", "people", *line[1:], stdin=data.splitlines()[1], cwd=tmp_path)
+    done = dpsan(*line, stdin=data, cwd=tmp_path)  # units of which no word was replaced
+    assert (done.stdout, b"no row of their unit" in done.stderr) == (data, False)
+    with Memo(tmp_path / "m", DRAWN) as memo:
+        memo.rewrite("word1", unit="f")
+        with pytest.raises(OutputError, match="drawn with an epsilon"):
+            memo.restore("word1", "f")
+    for unit, told in (("f", b"drawn with an epsilon"), ("c", b"m: has no such unit")):
+        done = dpsan("restore", "--memo", "m", "--unit", unit, stdin=b"a", cwd=tmp_path, status=1)
+        assert told in done.stderr
     for more, told in (
         ([], b"--memo needs --unit-field NAME or --unit UNIT"),
         (["--unit", "a", "--map", "x"], b"--map and --memo exclude each other"),
@@ -209,7 +225,8 @@ def test_a_forgotten_unit_leaves_no_byte_and_begins_anew(dpsan, tmp_path):
         assert word.encode() not in stored
     with Memo(tmp_path / "m", ONLY) as memo:
         assert memo.rewrite("Yesterday Maria Lopez met us.", unit="Kim") == kept
-        assert memo.restore(first, "Zoltan") == first
+        with pytest.raises(UsageError, match="no such unit"):
+            memo.restore(first, "Zoltan")
         assert memo.rewrite(message, unit="Zoltan") != first
         assert memo.forget("Kim")
         assert memo.totals().units == 1

@@ -353,11 +353,18 @@ def test_a_type_that_is_none_of_json_is_named_with_its_place(value, told):
 
 def test_a_path_of_except_that_fits_nothing_is_told():
     value = {"a": {"b": "x"}, "c": '{"d": "x"}'}
-    for path in ("a", "a.b", "c.d", "**.d", "z?", "**"):
+    for path in ("a", "a.b", "c.d", "**.d", "z?"):
         MASK.rewrite_object(value, except_=path)  # a warning is an error
     for path in ("z", "a.z", "**.z", "a.b.c"):
         with pytest.warns(UserWarning, match=r"^no value has the path '.*' of except_ \(add \?"):
             MASK.rewrite_object(value, except_=["a?", path])
+
+
+def test_a_path_of_except_that_leaves_out_all_is_refused():
+    """The value came back as it was; the command line refuses it, too."""
+    for path in ("**", "*", "**?", ["a", "**"]):
+        with pytest.raises(UsageError, match=r"^except_ '\*.* leaves nothing to replace \(such as"):
+            MASK.rewrite_object({"a": "Maria Lopez"}, except_=path)
 
 
 def test_a_value_inside_of_itself_is_refused():
