@@ -123,9 +123,8 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
     from dpsan.run.side_outputs import RequestFile
 
     assert request.output_dir is not None  # noqa: S101 - narrowed by run.tree
-    epsilon = run.sanitizer.mechanism.epsilon
     try:
-        made = RequestFile(request.output_dir, cache, epsilon, request.decisive(run.sanitizer))
+        made = RequestFile(request.output_dir, cache, request.decisive(run.sanitizer))
     except CacheError as error:
         if request.resume:
             raise
@@ -142,7 +141,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
     from dpsan.privacy.randomness import derive_key
 
-    completed = Completed(request)
+    completed, left_out = Completed(request), None
     try:
         with ExitStack() as stack:
             enter = stack.enter_context
@@ -173,12 +172,13 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)
                 stack.callback(_tell_bad, enter(bad), request)
                 run.plan = replace(run.plan, options=replace(run.plan.options, reject=bad))
+                left_out = bad.of_input
             if request.memo or request.ledger or request.budget:
                 run.history = _history(request, run, stack)
             if request.log_json:
                 from dpsan.run.side_outputs import FileLog
 
-                run.log = enter(FileLog(request.log_json, name, force=request.force))
+                run.log = enter(FileLog(request.log_json, name, request.force, left_out))
             bar = request.progress.bytes(run.inputs, streams=run.output is None)
             run.progress, run.begun = enter(bar)
             result = run.execute()
@@ -206,5 +206,5 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:
     """Say how many records are missing in the output."""
-    if bad.count:
-        say(f"{counted(bad.count, 'record')} written to {request.bad_records}, not to the output")
+    if count := bad.of_input.total():
+        say(f"{counted(count, 'record')} written to {request.bad_records}, not to the output")
