@@ -115,6 +115,8 @@ class Viewer:
         kept = {folded(form) for word in keep for form in spellings(word)}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
         special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
+        phrases = any(" " in word or "-" in word for word, _ in special)
+        self.phrases = self.requested if phrases else None
         hashes = Hashes.of_words([folded(word) for word, _ in special]).tolist()
         codes = dict(zip(hashes, (code for _, code in special), strict=True))
         self.special = (
@@ -272,7 +274,7 @@ class Viewer:
         """Merge words, phrases, strings and edges into one view."""
         code, hashes, edges = self.code, block.hashes, block.edges
         cut_words(self.lexicon, code, block.text, words)
-        keep = join_phrases(self.lexicon, code, self.closed, block, words)
+        keep = join_phrases(self.lexicon, code, self.closed, block, words, self.phrases)
         words = {name: values.take(keep) for name, values in words.items()}
         kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
         inside = (kinds >= 0).nonzero()[0]  # no escapes

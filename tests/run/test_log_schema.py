@@ -29,7 +29,7 @@ ERROR = {
     "code": {"anyOf": [{"const": kind} for kind in ("input", "output", "usage", "internal")]},
     "error": TEXT | {"description": "the message, which holds no text of the input"},
 }
-INPUTS = {name: COUNT for name in ("complete", "failed", "skipped")}
+INPUTS = dict.fromkeys(("complete", "failed", "skipped"), COUNT)
 
 
 def row(kind, statuses, *groups):
