@@ -184,7 +184,10 @@ def run() -> int:
         say(text if near and not dropped else what + _hint(error) * (not what.endswith(")")))
         return int(getattr(error, "exit_code", 2))
     except DpsanError as error:
-        error.message = _place(error.message) + error.message
+        if place := _place(error.message):
+            if " exclude " in error.message:
+                error.hint = "take it out of the policy, or leave the other one out"
+            error.message = place + error.message
         raise
     except typer.Abort:
         return 130

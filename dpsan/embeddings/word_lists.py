@@ -265,10 +265,10 @@ def _own(name: str, drawn: str, tokenizer: str | None, most: int) -> WordClass:
         taken = name[0] in "-!^~"
         if not all(meant) or not meant or taken:
             hint = f"{'none is taken away; ' * taken}classes: {', '.join(names)}"
+            if name.istitle():
+                hint = "if it is a name: write it into a FILE, one a line; --only FILE:names"
         if Path(name.rpartition(":")[0]).is_file():
             hint = f"behind a list stands {', '.join(_LISTED[:-1])} or {_LISTED[-1]}"
-        if name != name.lower():
-            hint = "a name or a word of yours: write it into a FILE, one a line; --only FILE:names"
         file = name.partition(" ")[2]
         if file and Path(file).exists():
             hint = f"did you mean --only {name}?"
@@ -277,7 +277,7 @@ def _own(name: str, drawn: str, tokenizer: str | None, most: int) -> WordClass:
         words = tuple(read_word_list(path, tokenizer, most))
     except InputError as error:
         if error.what == SEVERAL:
-            a_line = f"{'one word' if most == 1 else 'up to four words, without digits,'} a line"
+            a_line = "one word a line" if most == 1 else "a line has up to four words and no digit"
             error.hint = f"{a_line}; if it is the text: --only {SENSITIVE} {name}"
         raise
     if not words:

@@ -71,7 +71,10 @@ def test_a_word_list_that_changed_is_noticed(folder, dpsan):
 )
 def test_a_refusal_says_which_option_differs(folder, dpsan, more, other, told):
     """Issue 60: the name, the old and the new value; of what may hold text the name alone."""
-    rows = [f"{name} {at} {at * at % 5}" for at, name in enumerate(["here", "there", "a", "b", "c", "d"])]
+    rows = [
+        f"{name} {at} {at * at % 5}"
+        for at, name in enumerate(["here", "there", "a", "b", "c", "d"])
+    ]
     (folder / "six.txt").write_text("\n".join(rows) + "\n")
     (folder / "own").write_text("Verysecretname\nOther\n")
     (folder / "0.csv").write_text("a,b\nhere,there\n")
