@@ -248,7 +248,9 @@ def as_latex(comparison: Comparison) -> str:
         first, *rest = (" & ".join(row) + r" \\" for row in cells)
         rows += [r"\midrule"] * bool(rows) + [first, r"\midrule", *rest]
         notes += [note.translate(_TEX) for note in part.notes]
-    about = " ".join([table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))])
+    about = " ".join(
+        [table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))]
+    )
     head = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * first.count(' & ')}}}"]
     last = [r"\bottomrule", r"\end{tabular}", rf"\caption{{{about}}}", r"\end{table}"]
     return "\n".join([*head, r"\toprule", *rows, *last, ""])
