@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpsan.cli import options
 from dpsan.cli.command import argument, option
@@ -260,20 +261,12 @@ class Compare(Page, Container, Vocabulary):
         self.check_rules()
         self.check_files()
 
-        from dpsan.analysis.compare import (
-            Request,
-            as_csv,
-            as_latex,
-            as_record,
-            drafts,
-            growing,
-            shown,
-        )
+        from dpsan.analysis import compare
         from dpsan.analysis.evaluate.pairs import Inputs
         from dpsan.files.atomic_files import check_writable, write_whole
 
-        request = Request(
-            drafts=drafts(self.mechanism, options.parameters(self.param)),
+        request = compare.Request(
+            drafts=compare.drafts(self.mechanism, options.parameters(self.param)),
             epsilons=options.positive_numbers("--epsilon-ldp", self.epsilon_ldp or ["4,8"]),
             seeds=self.seeds,
             data=self.data,
@@ -290,19 +283,20 @@ class Compare(Page, Container, Vocabulary):
         words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
         command = shlex.join(["dpsan", *sys.argv[1:]])
         about = {"dpsan": __version__, "command": command, "embeddings": words}
-        forms = {
-            ".csv": as_csv,
-            ".tex": lambda rows: f"% {command}\n{as_latex(rows)}",
-            ".json": lambda rows: json_text({**about, **as_record(rows)}) + "\n",
+        forms: dict[str, Callable[[Any], str]] = {
+            ".csv": compare.as_csv,
+            ".tex": lambda rows: f"% {command}\n{compare.as_latex(rows)}",
+            ".json": lambda rows: json_text({**about, **compare.as_record(rows)}) + "\n",
         }
         try:
             with self.progress.named() as report:
-                for comparison in growing(request, vocabulary, space, report):
+                for comparison in compare.growing(request, vocabulary, space, report):
                     for path in self.outputs or ():
                         write_whole(path, forms[path.suffix](comparison).encode(), force=True)
         finally:  # also after a signal: a finished row took minutes
             if comparison is not None:
-                self.show({**about, **as_record(comparison)}, [shown(comparison)])
+                record = {**about, **compare.as_record(comparison)}
+                self.show(record, [compare.shown(comparison)])
                 sys.stdout.flush()
                 done, wanted = len(comparison.rows), len(request.drafts) * len(request.epsilons)
                 if done < wanted:

@@ -15,7 +15,8 @@ from dpsan.cli.output import say
 from dpsan.cli.rewrite_options import Completed
 from dpsan.cli.rewrite_report import say_result
 from dpsan.cli.rewrite_request import Request
-from dpsan.errors import counted, number, refuse
+from dpsan.errors import CacheError, counted, number, refuse
+from dpsan.run.side_outputs import BadRecords, FileLog, RequestFile, Review
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from dpsan.run.plan import Result
     from dpsan.run.records import History
     from dpsan.run.run import Run
-    from dpsan.run.side_outputs import BadRecords
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +119,6 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
     Raises:
         UsageError: ``--resume`` would go on with the outputs of other options.
     """
-    from dpsan.errors import CacheError
-    from dpsan.run.side_outputs import RequestFile
-
     assert request.output_dir is not None  # noqa: S101 - narrowed by run.tree
     try:
         made = RequestFile(request.output_dir, cache, request.decisive(run.sanitizer))
@@ -160,14 +157,10 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
                 run.map = enter(MapWriter(request.map_, name, force=request.force))
             if request.review:
-                from dpsan.run.side_outputs import Review
-
                 only = run.sanitizer.replacing
                 assert only is not None  # noqa: S101 - the request was checked
                 run.review = enter(Review(request.review, only.class_of, force=request.force))
             if request.bad_records:
-                from dpsan.run.side_outputs import BadRecords
-
                 complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)
                 stack.callback(_tell_bad, enter(bad), request)
@@ -176,8 +169,6 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
             if request.memo or request.ledger or request.budget:
                 run.history = _history(request, run, stack)
             if request.log_json:
-                from dpsan.run.side_outputs import FileLog
-
                 run.log = enter(FileLog(request.log_json, name, request.force, left_out))
             bar = request.progress.bytes(run.inputs, streams=run.output is None)
             run.progress, run.begun = enter(bar)

@@ -62,8 +62,8 @@ def join_phrases(
     """Make listed phrases, with blanks or hyphens, one token; returns the words that stay.
 
     Args:
-        requested: returns which hashes are those of a request, and their labels; None: no phrase
-            is.  These phrases come first.
+        requested: returns which hashes are those of a request, and their labels; None: none is.
+            These phrases come first.
     """
     start, end, after = words["start"], words["end"], words["after"]
     keep = ~words.pop("dead", np.zeros(len(start), bool))

@@ -375,8 +375,8 @@ def test_a_torn_last_row_says_how_to_read_the_others(dpsan, tmp_path):
     (tmp_path / "audit").write_bytes(data[:-20])
     done = dpsan("report", "audit", cwd=tmp_path, status=1)
     assert done.stderr.decode() == (
-        f"dpsan: audit:{rows}: damaged audit row: not JSON (its end is missing: was the run killed, "
-        f"or the copy? head -n {rows - 1} takes the rows before it)\n"
+        f"dpsan: audit:{rows}: damaged audit row: not JSON (its end is missing: was the run "
+        f"killed, or the copy? head -n {rows - 1} takes the rows before it)\n"
     )
     (tmp_path / "audit").write_bytes(b"".join(data.splitlines(keepends=True)[: rows - 1]))
     dpsan("report", "audit", cwd=tmp_path, status=0)

@@ -177,7 +177,7 @@ def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
     made(a=2).check([output])  # nothing is there
     output.write_text("x")
     for values in ({"a": 1}, {"a": 2}):
-        with pytest.raises(UsageError, match="made with other options: a [12], now [12] "):
+        with pytest.raises(UsageError, match=r"made with other options: a [12], now [12] "):
             made(**values).check([output])
     with pytest.raises(UsageError, match="key of another cache"):
         made(cache="other", a=1).check([output])
