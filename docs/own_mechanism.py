@@ -9,7 +9,7 @@ from dpsan.analysis.compare import Request, compare
 from dpsan.analysis.evaluate import Question, evaluate
 from dpsan.analysis.explain import explain, read
 from dpsan.analysis.verify.verdict import verify
-from dpsan.mechanisms.mechanism import Mechanism
+from dpsan.mechanisms.mechanism import Mechanism, parameter
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.outcomes.calibrate import Draft
 from dpsan.privacy.guarantee import Claim, Status
@@ -17,10 +17,11 @@ from dpsan.privacy.guarantee import Claim, Status
 
 @register
 class Squares(Mechanism):
-    """P(u|w) ~ exp(-epsilon·(d(w, u)/D)²/2), D the diameter: utilities between -1 and 0."""
+    """P(u|w) ~ exp(-epsilon·(d(w, u)/D)^power/2), D the diameter: utilities between -1 and 0."""
 
     name, family, epsilon_unit, status = "squares", "table", "nats", Status.CLAIMED
     summary, source = "squared distances over the squared diameter", "my paper, section 2"
+    power: float = parameter(2.0, "of distances", above=0)
 
     def guarantee(self, space):
         return self.promise(self.epsilon, claimed=Claim(self.epsilon), why="utilities in [-1, 0]")
@@ -29,7 +30,7 @@ class Squares(Mechanism):
         return DenseTable.of_scores(space, partial(self.scores, space))  # whole numbers, ⊥ uniform
 
     def scores(self, space, ids):
-        return self.epsilon / 2 * (space.distances(ids) / space.diameter) ** 2
+        return self.epsilon / 2 * (space.distances(ids) / space.diameter) ** self.power
 
 
 def main():

@@ -110,7 +110,7 @@ class InputError(DpsanError):
     ) -> None:
         where = f"{_named(path, message)}:{line}" if line is not None else _named(path, message)
         super().__init__(f"{where}: {message}", _near(path, message, hint))
-        self.what, self.line = message, line
+        self.path, self.what, self.line = str(path), message, line
 
 
 class MalformedError(Exception):

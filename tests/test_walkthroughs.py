@@ -11,7 +11,8 @@ WRITTEN = {
     "support engineer": ["safe.csv"],
     "engineer of agents": ["safe.jsonl", "again.jsonl", "words.jsonl"],
     "operator": ["safe.log", "words.jsonl"],
-    "doctoral student": ["table.csv"],
+    "doctoral student": ["table.csv", "table.tex"],
+    "A reviewer": ["safe.txt", "again.jsonl", "report.html"],
     "privacy officer": ["preview.html", "report.html", "certificate.json", "evaluation.html"],
 }
 

@@ -173,6 +173,7 @@ def figures_of(
 # Tables of an explanation, for the terminal and a page.
 
 _ABOUT: Final = "What becomes of a word."
+_CLAIMS: Final = {"CLAIMED": ", claimed", "REFUTED": ", not the claimed one"}
 
 
 def shown(word: Explanation) -> Shown:
@@ -198,8 +199,8 @@ def _figures(word: Explanation) -> Section:
     draws = f"{number(word['draws'])} draws, 99 % intervals"
     rows: list[tuple[Cell, ...]] = [
         ("epsilon", f"{number(word['epsilon'])} {unit}"),
-        ("LDP epsilon", _loss(word)),
-        ("known by", "exact distribution" if word["exact"] else draws),
+        ("LDP epsilon" + _CLAIMS.get(word["status"], ""), _loss(word)),
+        ("outputs", "exact probabilities" if word["exact"] else draws),
     ]
     if not word["unknown"]:
         limits = word["intervals"] or {}

@@ -65,22 +65,13 @@ def _root(
 _OTHERS: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
 """The variables that are not the defaults of options."""
 
-# The sentences of the parser and of what checks numbers, and shorter ones.
-_NUMBERS: Final = (
-    (r"Missing option '(-\w)' / '.*'", r"missing option: \1 FILE"),
-    (r"Invalid value for (?:'-\w' / )?'(-[\w-]+)'(?: \(env var: '\w+'\))?", r"\1"),
-    (r"Input should be a valid number\b.*|\S+ is not a valid float\b.*", "not a number"),
-    (r"Input should be a valid integer\b.*|\S+ is not a valid integer\b.*", "not a whole number"),
-    (r"\S+ is not in the range x([<>]=?)", r"must be \1 "),
-    (r"Input should be greater than or equal to", "must be >="),
-    (r"Input should be less than or equal to", "must be <="),
-    (r".*: \S+ '(.*)' is not (?:read|writ)able", r"\1: permission denied (ls -l shows for whom)"),
-)
+_NUMBERS: Final = (Path(__file__).parent / "parser.tsv").read_text("utf-8").splitlines()[1:]
+"""Sentences of the parser and of what checks numbers, and shorter ones."""
 
 
 def _plain(message: str) -> str:
     """Return a message of the parser as our own are."""
-    for pattern, ours in _NUMBERS:
+    for pattern, ours in (row.split("\t") for row in _NUMBERS):
         message = re.sub(pattern, ours, message)
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
 
@@ -184,7 +175,10 @@ def run() -> int:
         say(text if near and not dropped else what + _hint(error) * (not what.endswith(")")))
         return int(getattr(error, "exit_code", 2))
     except DpsanError as error:
-        error.message = _place(error.message) + error.message
+        if place := _place(error.message):
+            if " exclude " in error.message:
+                error.hint = "take it out of the policy, or leave the other one out"
+            error.message = place + error.message
         raise
     except typer.Abort:
         return 130

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, ClassVar
-
-import typer
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from dpsan import __version__
 from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, JsonAndFile, Page, Privacy, Sanitizing, Vocabulary
-from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, results, say
+from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, json_text, results, say
 from dpsan.errors import refuse
 from dpsan.files.same_files import Use
 
@@ -224,6 +223,9 @@ class Estimate(Page, Container, Sanitizing, Audited):
         return lists
 
 
+_ENDINGS: Final = "its name must end with .csv, .json or .tex"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Compare(Page, Container, Vocabulary):
     """Compare mechanisms at the same certified LDP epsilon.
@@ -234,13 +236,10 @@ class Compare(Page, Container, Vocabulary):
     Examples:
         dpsan compare
         dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8
-        dpsan compare --data reviews.tsv -k text --labels label --csv
+        dpsan compare --data reviews.tsv -k text --labels label -o table.csv -o table.tex
     """
 
-    rules: ClassVar = """
-        --csv excludes --json and --html
-        --labels, --field and --delimiter need --data
-    """
+    rules: ClassVar = "--labels, --field and --delimiter need --data"
 
     mechanism: list[str] | None = option("-m, --mechanism NAME", panel=PRIVACY)
     """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
@@ -255,19 +254,21 @@ class Compare(Page, Container, Vocabulary):
     texts."""
     seeds: int = option("--seeds N", 5, min=1)
     """Sanitize N times with public random numbers, and print means with 95 % intervals."""
-    as_csv: bool = flag("--csv", panel=OUTPUT)
-    """Write CSV."""
+    outputs: list[Path] | None = option("-o, --output FILE", use=Use.WRITTEN, panel=OUTPUT)
+    """Write the table to FILE too, as its name ends: .csv, .json or .tex for LaTeX, after each row.
+    Repeatable."""
 
     def run(self) -> int:
         """Sanitize, attack and write the table; 1 if no mechanism has figures."""
         self.check_rules()
         self.check_files()
 
-        from dpsan.analysis.compare import Request, as_csv, as_record, drafts, growing, shown
+        from dpsan.analysis import compare
         from dpsan.analysis.evaluate.pairs import Inputs
+        from dpsan.files.atomic_files import check_writable, write_whole
 
-        request = Request(
-            drafts=drafts(self.mechanism, options.parameters(self.param)),
+        request = compare.Request(
+            drafts=compare.drafts(self.mechanism, options.parameters(self.param)),
             epsilons=options.positive_numbers("--epsilon-ldp", self.epsilon_ldp or ["4,8"]),
             seeds=self.seeds,
             data=self.data,
@@ -275,23 +276,30 @@ class Compare(Page, Container, Vocabulary):
             labels=self.labels,
         )
         self.check_page()
+        for path in self.outputs or ():
+            refuse(path.suffix not in (".csv", ".json", ".tex"), f"{path}: {_ENDINGS}")
+            check_writable(path, force=self.force)
         vocabulary, space = self.open_space()
-        comparison, printed = None, 0
+        comparison = None
+        source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
+        words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
+        command = shlex.join(["dpsan", *sys.argv[1:]])
+        about = {"dpsan": __version__, "command": command, "embeddings": words}
+        forms: dict[str, Callable[[Any], str]] = {
+            ".csv": compare.as_csv,
+            ".tex": lambda rows: f"% {command}\n{compare.as_latex(rows)}",
+            ".json": lambda rows: json_text({**about, **compare.as_record(rows)}) + "\n",
+        }
         try:
             with self.progress.named() as report:
-                for comparison in growing(request, vocabulary, space, report):
-                    text = as_csv(comparison) if self.as_csv else ""
-                    typer.echo(text[printed:], nl=False)
-                    printed = len(text)
+                for comparison in compare.growing(request, vocabulary, space, report):
+                    for path in self.outputs or ():
+                        write_whole(path, forms[path.suffix](comparison).encode(), force=True)
         finally:  # also after a signal: a finished row took minutes
             if comparison is not None:
-                if not self.as_csv:  # which is written row by row
-                    command = shlex.join(["dpsan", *sys.argv[1:]])
-                    source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
-                    words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
-                    about = {"dpsan": __version__, "command": command, "embeddings": words}
-                    self.show({**about, **as_record(comparison)}, [shown(comparison)])
-                    sys.stdout.flush()
+                record = {**about, **compare.as_record(comparison)}
+                self.show(record, [compare.shown(comparison)])
+                sys.stdout.flush()
                 done, wanted = len(comparison.rows), len(request.drafts) * len(request.epsilons)
                 if done < wanted:
                     say(f"{done} of {wanted} rows are finished")

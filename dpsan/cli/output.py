@@ -69,11 +69,16 @@ def echo(text: str) -> None:
     typer.echo(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
-def print_json(value: object, option: int = 0) -> None:
-    """A value as indented JSON on standard output; ``option``: more flags of orjson."""
+def json_text(value: object, option: int = 0) -> str:
+    """Return a value as indented JSON; ``option``: more flags of orjson."""
     import orjson
 
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | option).decode())
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | option).decode()
+
+
+def print_json(value: object, option: int = 0) -> None:
+    """A value as indented JSON on standard output; as :func:`json_text`."""
+    typer.echo(json_text(value, option))
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:

@@ -37,6 +37,9 @@ _VALUES: Final[list[tuple[typer.Context, str, tuple[list[str], list[str]], str]]
 """Name of the option, flags, texts and place of each value of the policy."""
 
 
+_ONCE: Final = 'once: several values have commas, only = "a,b", or are a list, param = ["k=1"]'
+
+
 class PolicyError(InputError):
     """A policy cannot be read, or says what no option takes: no input was tried."""
 
@@ -71,7 +74,13 @@ def read_policy(
         hint = "save it as UTF-8, or iconv -f ENCODING -t UTF-8"
         raise PolicyError(path, "not UTF-8", hint) from None
     except ValueError as error:  # the library's message has line and column
-        raise PolicyError(path, f"not TOML: {error}", 'texts in quotes: only = "people"') from None
+        what, at = str(error), re.search(r" \(at line (\d+), column \d+\)", str(error))
+        line = int(at[1]) if at else text.count("\n") + 1
+        key = text.split("\n")[line - 1].partition("=")[0].strip()
+        if what.startswith("Cannot overwrite"):
+            raise PolicyError(path, f"{key} is given twice", _ONCE, line=line) from None
+        what, hint = what.replace(at[0] if at else "", ""), 'texts in quotes: only = "people"'
+        raise PolicyError(path, f"not TOML: {what}", hint, line=line) from None
     _DIGESTS[path] = hashlib.sha256(raw).hexdigest()
     by_name = options_of_a_policy(options)
     variables = {param.name: str(param.envvar) for param in context.command.params}
@@ -85,11 +94,18 @@ def read_policy(
             near, such = did_you_mean(next(long, key), by_name), "such as only, field, epsilon"
             hint = "options stand in no section" if isinstance(value, dict) else near or such
             raise PolicyError(path, f"a policy has no '{key}'", hint, line=line)
+        if option.name in defaults:  # as a-b and a_b
+            raise PolicyError(path, f"{key} is given twice", _ONCE, line=line)
         if (variable := variables[option.name]) in os.environ:
             raise UsageError(f"{path} and {variable} both set {key}", f"unset {variable}")
         made = defaults[option.name] = _value(path, line, key, value, option)
-        flags = [*option.metadata["flags"], *(["epsilon"] if key == "epsilon" else [])]
+        flags = [
+            *option.metadata["flags"],
+            *{"epsilon": ["epsilon"], "only": ["only and"]}.get(key, []),
+        ]
         texts = [*map(str, made if isinstance(made, list) else [made])]
+        parts = [part for value in texts for part in re.split("[,:=]", value)]
+        texts += [part for part in parts if key == "param" or re.search("[./]", part)]
         _VALUES.append((context, option.name, (flags, texts), f"{path}:{line}: {key}: "))
     context.default_map = defaults
     return path

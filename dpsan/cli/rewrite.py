@@ -14,9 +14,10 @@ from dpsan.cli.options import STDIN
 from dpsan.cli.output import say
 from dpsan.cli.rewrite_options import Completed
 from dpsan.cli.rewrite_request import Request
-from dpsan.errors import counted, number, printable, refuse
+from dpsan.errors import CacheError, counted, number, printable, refuse
 from dpsan.formats.kinds import described_in
 from dpsan.formats.passing import LEFT_OUT, PASSED
+from dpsan.run.side_outputs import BadRecords, FileLog, RequestFile, Review
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from dpsan.run.plan import Result
     from dpsan.run.records import History
     from dpsan.run.run import Run
-    from dpsan.run.side_outputs import BadRecords
     from dpsan.sanitize.sanitizer import Sanitizer
 
 
@@ -121,13 +121,9 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
     Raises:
         UsageError: ``--resume`` would go on with the outputs of other options.
     """
-    from dpsan.errors import CacheError
-    from dpsan.run.side_outputs import RequestFile
-
     assert request.output_dir is not None  # noqa: S101 - narrowed by run.tree
-    epsilon = run.sanitizer.mechanism.epsilon
     try:
-        made = RequestFile(request.output_dir, cache, epsilon, request.decisive(run.sanitizer))
+        made = RequestFile(request.output_dir, cache, request.decisive(run.sanitizer))
     except CacheError as error:
         if request.resume:
             raise
@@ -144,7 +140,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
     from dpsan.privacy.randomness import derive_key
 
-    completed = Completed(request)
+    completed, left_out = Completed(request), None
     try:
         with ExitStack() as stack:
             enter = stack.enter_context
@@ -170,23 +166,18 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 key = derive_key(run.key, "units")
                 run.units = RunUnits(only, key, packs=request.seed is None)
             if request.review:
-                from dpsan.run.side_outputs import Review
-
                 assert only is not None  # noqa: S101 - the request was checked
                 run.review = enter(Review(request.review, only.class_of, force=request.force))
             if request.bad_records:
-                from dpsan.run.side_outputs import BadRecords
-
                 complain: Callable[[str], None] = (lambda _: None) if request.quiet else say
                 bad = BadRecords(request.bad_records, force=request.force, complain=complain)
                 stack.callback(_tell_bad, enter(bad), request)
                 run.plan = replace(run.plan, options=replace(run.plan.options, reject=bad))
+                left_out = bad.of_input
             if request.memo or request.ledger or request.budget:
                 run.history = _history(request, run, stack)
             if request.log_json:
-                from dpsan.run.side_outputs import FileLog
-
-                run.log = enter(FileLog(request.log_json, name, force=request.force))
+                run.log = enter(FileLog(request.log_json, name, request.force, left_out))
             bar = request.progress.bytes(run.inputs, streams=run.output is None)
             run.progress, run.begun = enter(bar)
             result = run.execute()
@@ -214,8 +205,8 @@ def _history(request: Request, run: Run, stack: ExitStack) -> History:
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:
     """Say how many records are missing in the output."""
-    if bad.count:
-        say(f"{counted(bad.count, 'record')} written to {request.bad_records}, not to the output")
+    if count := bad.of_input.total():
+        say(f"{counted(count, 'record')} written to {request.bad_records}, not to the output")
 
 
 # What a run prints when it ends.

@@ -11,7 +11,7 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpsan.cli.options import STDIN, positive
+from dpsan.cli.options import STDIN, parameters, positive
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import UsageError, refuse
 from dpsan.formats.kinds import MANUAL, described_in, is_code, suggested_format
@@ -240,22 +240,29 @@ class Request(RewriteOptions):
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
         """Return all that decides what the outputs are, by option: for ``--resume``."""
         from dpsan import __version__
+        from dpsan.embeddings.word_lists import CLASSES, PRESETS
 
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
-        decisive = [field.name for field in fields(RewriteOptions) if field.metadata.get("decides")]
-        return {name: getattr(self, name) for name in decisive} | {
-            "dpsan": __version__,
-            "own": spec.own_sha256,
-            "containers": sorted({*map(described_in, self.kinds)} - {MANUAL}),
-            "parameters": {name: getattr(mechanism, name) for name in mechanism.parameters()},
+        about = {item.name: item.metadata for item in fields(RewriteOptions)}
+        decisive = {name: getattr(self, name) for name in about if about[name].get("decides")}
+        decisive |= {**spec.contents(), "param": None, "mechanism": mechanism.name}
+        listed = all(name in (*CLASSES, *PRESETS) for name in (self.only or "").split(","))
+        paths = {"memo": self.memo, "ledger": self.ledger}
+        decisive |= {name: path and [path.resolve()] for name, path in paths.items()}
+        decisive |= {
             "epsilon": mechanism.epsilon,
-            "embeddings": sanitizer.embeddings.digest,
-            **spec.contents(),
-            "language_model": sanitizer.language_model,
-            "spans": self.spans and _file_sha256(self.spans),
+            "embeddings": [sanitizer.embeddings.digest],
+            "only": self.only if listed else spec.contents()["only"],
+            "spans": self.spans and [_file_sha256(self.spans)],
             "bad_records": self.bad_records is not None,  # another file each time
-            "memo": self.memo and self.memo.absolute(),
-            "ledger": self.ledger and self.ledger.absolute(),
+        }
+        return {
+            **{about[name]["name"]: value for name, value in decisive.items()},
+            **{f"-p {name}": getattr(mechanism, name) for name in parameters(self.param)},
+            "dpsan": __version__,
+            "the file of the mechanism": spec.own_sha256,
+            "the formats of packages": sorted({*map(described_in, self.kinds)} - {MANUAL}),
+            "the language model": sanitizer.language_model,
         }
 
     @property

@@ -142,6 +142,8 @@ CLASSES: Final = (*("names", "places", "organizations", "nationalities", *STRING
 """Names of the classes that come with dpsan."""
 SPANS: Final = "spans"
 """Stands alone in ``--only``: no class, only what spans and fields of a class hold."""
+PHRASE: Final = 4
+"""Most words of a line of a list of ``--only``."""
 _LISTED: Final = ("names", "given", "surname", *CLASSES[1:4], "health")
 """Classes and groups of whose words those of a file may become."""
 FIELD_CLASSES: Final = (*CLASSES, "given", "surname", "city", "country", "state", "medicine")
@@ -207,7 +209,8 @@ def word_classes(
         else:
             path, _, drawn = name.rpartition(":")
             as_class = typed and path and drawn in _LISTED and not Path(name).exists()
-            user_lists.append(_own(*(path, drawn) if as_class else (name, ""), tokenizer))
+            file = (path, drawn) if as_class else (name, "")
+            user_lists.append(_own(*file, tokenizer, PHRASE if typed else 1))
     names = [*(word_class.name for word_class in user_lists), *chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"the class {max(names, key=names.count)} is named twice")
@@ -253,7 +256,7 @@ def _meant(word: str) -> str:
     return named.get(word, "") or "".join(near)
 
 
-def _own(name: str, drawn: str, tokenizer: str | None) -> WordClass:
+def _own(name: str, drawn: str, tokenizer: str | None, most: int) -> WordClass:
     path = Path(name)
     if not path.exists():
         names = (*CLASSES, *PRESETS)
@@ -262,6 +265,8 @@ def _own(name: str, drawn: str, tokenizer: str | None) -> WordClass:
         taken = name[0] in "-!^~"
         if not all(meant) or not meant or taken:
             hint = f"{'none is taken away; ' * taken}classes: {', '.join(names)}"
+            if name.istitle():
+                hint = "if it is a name: write it into a FILE, one a line; --only FILE:names"
         if Path(name.rpartition(":")[0]).is_file():
             hint = f"behind a list stands {', '.join(_LISTED[:-1])} or {_LISTED[-1]}"
         file = name.partition(" ")[2]
@@ -269,10 +274,11 @@ def _own(name: str, drawn: str, tokenizer: str | None) -> WordClass:
             hint = f"did you mean --only {name}?"
         raise UsageError(f"no class and no file '{name_or_count(name)}'", hint)
     try:
-        words = tuple(read_word_list(path, tokenizer))
+        words = tuple(read_word_list(path, tokenizer, most))
     except InputError as error:
         if error.what == SEVERAL:
-            error.hint = f"one word a line; if it is the text: --only {SENSITIVE} {name}"
+            a_line = "one word a line" if most == 1 else "a line has up to four words and no digit"
+            error.hint = f"{a_line}; if it is the text: --only {SENSITIVE} {name}"
         raise
     if not words:
         raise InputError(path, "lists no word")

@@ -286,6 +286,8 @@ def near_path(name: str, paths: Iterable[str]) -> str:
         return "did you mean '**'?"
     steps = name.split(".")
     for path in paths:
+        if name != path and name == path.replace("\\", ""):
+            return f"did you mean '{path}'? A dot of a name has a backslash before it"
         others = path.split(".")
         if len(others) == len(steps) and all(map(did_you_mean, steps, zip(others, strict=True))):
             return f"did you mean '{path}'?"

@@ -23,7 +23,7 @@ from dpsan.formats.kinds import binary, refuse_document, refuse_records, refuse_
 
 UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _UTF32: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-ICONV: Final = "iconv -f {} -t UTF-8 FILE | dpsan rewrite ..."
+ICONV: Final = "iconv -f {} -t UTF-8 FILE | dpsan rewrite -f FORMAT ..."
 
 _Item: TypeAlias = tuple[int, bytes, bytes]
 """A record's line, its bytes and its ending."""

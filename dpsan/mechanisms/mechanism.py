@@ -179,12 +179,17 @@ class Mechanism(ABC):
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:
-        """Return the parameters besides epsilon, in order."""
-        return {
-            field.name: field.metadata["parameter"]
-            for field in fields(cls)
-            if "parameter" in field.metadata
-        }
+        """Return the parameters besides epsilon, in order; a field of a class of one's own may be a
+        plain number or word.
+        """
+        out: dict[str, Parameter] = {}
+        for about in fields(cls):
+            kind = float if about.type in (float, "float") else type(about.default)
+            if "parameter" in about.metadata:
+                out[about.name] = about.metadata["parameter"]
+            elif kind in (int, float, str) and about.name != "epsilon":
+                out[about.name] = Parameter(help="of its own", convert=kind)
+        return out
 
     @classmethod
     def build(cls, epsilon: float, values: dict[str, Any]) -> Mechanism:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.characters import BLANK, Block, folded
 from dpsan.only.hashes import Hashes
-from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Flags, among
+from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Flags, Labels, among
 
 if TYPE_CHECKING:
     from dpsan.only.lexicon import Lexicon
@@ -45,54 +47,62 @@ def cut_words(lexicon: Lexicon, code: dict[str, int], text: str, words: Words) -
     words["dead"] = dead
 
 
+_SIZES: Final = (4, 3, 2)
+"""Words of a phrase."""
+
+
 def join_phrases(
-    lexicon: Lexicon, code: dict[str, int], closed: Flags, block: Block, words: Words
+    lexicon: Lexicon,
+    code: dict[str, int],
+    closed: Flags,
+    block: Block,
+    words: Words,
+    requested: Callable[[NDArray[np.uint64]], tuple[NDArray[np.intp], Labels]] | None,
 ) -> NDArray[np.intp]:
-    """Make listed phrases, with blanks or hyphens, one token; returns the words that stay."""
-    start, end, row = words["start"], words["end"], words["row"]
-    n = len(start)
-    keep = ~words.pop("dead", np.zeros(n, bool))
-    hashes, after = block.hashes, words["after"]
+    """Make listed phrases, with blanks or hyphens, one token; returns the words that stay.
+
+    Args:
+        requested: returns which hashes are those of a request, and their labels; None: none is.
+            These phrases come first.
+    """
+    start, end, after = words["start"], words["end"], words["after"]
+    keep = ~words.pop("dead", np.zeros(len(start), bool))
     blank = (block.bits.take(after) & BLANK != 0) | (block.small.take(after) == ord("-"))
     blank &= np.append(start[1:], 0) - after == 1
-    opens = (lexicon.opens_phrase.take(row) & blank).nonzero()[0]
-    for size in (4, 3, 2):
-        at = opens[opens + size <= n]
-        for step in range(size - 1):
+    places = [code[c] for c in ("city", "region", "state", "cityen", "citygb")]
+    for own, size in product((True, False) if requested else (False,), _SIZES):
+        at = (blank if own else lexicon.opens_phrase.take(words["row"]) & blank).nonzero()[0]
+        at = at[at + size <= len(start)]
+        for step in range(1, size - 1):
             at = at[blank.take(at + step)]
-        if not len(at):
-            continue
-        phrases = lexicon.phrases.rows(hashes.of(start[at], end[at + size - 1]))
-        at, phrases = at[phrases >= 0], phrases[phrases >= 0]
-        if not len(at):
-            continue
-        small = words["caps"][at] == LOWER
-        common = (
-            small
-            & closed[words["label"][at]]
-            & among(
-                lexicon.phrase_codes[phrases],
-                [code[c] for c in ("city", "region", "state", "cityen", "citygb")],
-            )
-        )
-        at, phrases = at[~common], phrases[~common]
+        hashes = block.hashes.of(start[at], end[at + size - 1])
+        if own and requested:
+            listed, labels = requested(hashes)
+            at = at[listed]
+        else:
+            rows = lexicon.phrases.rows(hashes)
+            at, labels = at[rows >= 0], lexicon.phrase_codes[rows[rows >= 0]]
+            small = words["caps"][at] == LOWER
+            common = small & closed[words["label"][at]] & among(labels, places)
+            at, labels = at[~common], labels[~common]
         free = np.ones(len(at), bool)
         for step in range(size):
-            # A word of a request is no part of a phrase.
-            free &= keep[at + step] & (words["label"][at + step] < len(lexicon.labels))
-        at, phrases = at[free], phrases[free]
-        if size > 1 and len(at) > 1:
-            apart = np.append(True, np.diff(at) >= size)
-            at, phrases = at[apart], phrases[apart]
-        words["hash"][at] = hashes.of(start[at], end[at + size - 1])
-        words["label"][at] = lexicon.phrase_codes[phrases]
+            # A word of a request is no part of a phrase of the lists.
+            free &= keep[at + step] & (own | (words["label"][at + step] < len(lexicon.labels)))
+        at, labels = at[free], labels[free]
+        if not len(at):
+            continue
+        apart = np.append(True, np.diff(at) >= size)
+        at, labels = at[apart], labels[apart]
+        words["hash"][at] = block.hashes.of(start[at], end[at + size - 1])
+        words["label"][at] = labels
         words["row"][at] = -1
         small = words["caps"][at] == LOWER
         upper = words["caps"][at + size - 1] == UPPER
         words["caps"][at] = np.where(
             small, LOWER, np.where(upper & (words["caps"][at] == UPPER), UPPER, TITLE)
         )
-        words["end"][at], words["after"][at] = end[at + size - 1], words["after"][at + size - 1]
+        end[at], after[at] = end[at + size - 1], after[at + size - 1]
         words["possessive"][at] = words["possessive"][at + size - 1]
         for step in range(1, size):
             keep[at + step] = False

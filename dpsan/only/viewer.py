@@ -107,9 +107,8 @@ class Viewer:
         self.bits[0xD800:0xE000] |= LETTER
         self.bits[0xFFFD] |= LETTER
         self.bits[[*map(ord, ODDS)]] |= ODD
-        of_lists = (lists or {}).items()
-        listed = ((self.code[name], word) for name, words in of_lists for word in words)
-        special = [(form, code) for code, word in listed for form in spellings(word)]
+        pairs = ((name, word) for name, words in (lists or {}).items() for word in words)
+        special = [(form, self.code[name]) for name, word in pairs for form in spellings(word)]
         kept = {folded(form) for word in keep for form in spellings(word)}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
         special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
@@ -270,7 +269,8 @@ class Viewer:
         """Merge words, phrases, strings and edges into one view."""
         code, hashes, edges = self.code, block.hashes, block.edges
         cut_words(self.lexicon, code, block.text, words)
-        keep = join_phrases(self.lexicon, code, self.closed, block, words)
+        own = self.requested if len(self.special[0]) else None
+        keep = join_phrases(self.lexicon, code, self.closed, block, words, own)
         words = {name: values.take(keep) for name, values in words.items()}
         kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)
         inside = (kinds >= 0).nonzero()[0]  # no escapes

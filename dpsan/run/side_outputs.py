@@ -13,11 +13,12 @@ first::
 Words that pass and may be names have ``"may_be_name": true`` and come first.
 
 The file ``.dpsan-request`` says with which options, and from which inputs, outputs of ``-O`` were
-made.  Each run appends one line of JSON: epsilon, and a keyed digest of all options that decide the
-outputs.  ``--resume`` goes on only where all these lines have its own digest.  Before an output
-gets its name, a line with keyed digests of that name and of its input is on disk, so ``--resume``
-notices an input that has changed.  The key lies in the user's cache, so nobody else can find a word
-list, a seed or a text by trying digests.
+made.  Each run appends one line of JSON with all that decides the outputs: numbers and the values
+of a few options as they are, a keyed digest of whatever may hold text.  ``--resume`` goes on only
+where all these lines are as its own, and names what differs.  Before an output gets its name, a
+line with keyed digests of that name and of its input is on disk, so ``--resume`` notices an input
+that has changed.  The key lies in the user's cache, so nobody else can find a word list, a seed or
+a text by trying digests.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class BadRecords(PrivateFile):
     def __init__(self, path: Path, *, force: bool, complain: Callable[[str], None]) -> None:
         super().__init__(path, force=force)
         self.place()
-        self._complain, self.count = complain, 0
+        self._complain, self.of_input = complain, Counter[str]()
 
     def __call__(self, raw: bytes, problem: InputError) -> None:
         """Write a record to the file of bad records.
@@ -87,27 +88,31 @@ class BadRecords(PrivateFile):
             problem: names file and line.
         """
         self.send(raw)
-        self.count += 1
-        if self.count <= _SHOWN:
+        self.of_input[problem.path] += 1
+        if self.of_input.total() <= _SHOWN:
             self._complain(f"{problem.on_command_line()}: left out")
 
 
 class FileLog(PrivateFile):
     """An open log, for the owner alone; lines are written as inputs end.  A context manager.
 
-    It has names of files, numbers and errors, and no text.  Each line has the time, the version and
-    the name of the run; the last one is of the run as a whole.
+    It has names of files, numbers and errors, and no text (docs/log.schema.json).  Each line has
+    the time, the version and the name of the run; the last one is of the run as a whole.
 
     Args:
         path: created; ``/dev/stderr`` and other open streams are written to.
         run: name of the run, which tells nothing of its key.
         force: replace an existing file.
+        left_out: how many records of each input are missing in its output.
 
     Raises:
         OutputError: it exists and ``force`` is not given, or it cannot be created.
     """
 
-    def __init__(self, path: Path, run: str, *, force: bool) -> None:
+    def __init__(
+        self, path: Path, run: str, force: bool, left_out: Counter[str] | None = None
+    ) -> None:
+        self._left_out = Counter[str]() if left_out is None else left_out
         self._run, self._began, self._ended = run, {0: time.monotonic()}, False
         if (stream := stream_number(path)) is None:
             super().__init__(path, force=force)
@@ -121,12 +126,13 @@ class FileLog(PrivateFile):
 
     def end(self, outcome: Outcome) -> None:
         """Write the line of an input.  Raises OutputError: it cannot be written."""
-        path, error = outcome.task.path, outcome.error
-        more: dict[str, Any] = {"path": encodable(str(path))}
+        error, name = outcome.error, outcome.name
+        more: dict[str, Any] = {"path": encodable(name)}
         if outcome.status == "complete":
-            more = {"path": encodable(outcome.name)} | _sums(outcome.totals)
+            more |= {"bad_records": self._left_out[name]} | _sums(outcome.totals)
         elif error:
-            more |= {"code": error_code(error), "error": encodable(failure(path, error))}
+            more |= {"bad_records": self._left_out[name], "code": error_code(error)}
+            more["error"] = encodable(failure(outcome.task.path, error))
         self._write("input", outcome.task.file, outcome.status, more)
 
     def _write(self, kind: str, file: int, status: str, more: dict[str, Any]) -> None:
@@ -154,6 +160,7 @@ class FileLog(PrivateFile):
         failed = len(result.failed)
         status = "partial" if result.done or result.skipped else "failed"
         counts = {"complete": result.done, "failed": failed, "skipped": result.skipped}
+        counts["bad_records"] = self._left_out.total()
         self._write("run", 0, status if failed else "complete", counts | _sums(result.totals))
 
 
@@ -218,8 +225,13 @@ class Review:
 
 NAME: Final = ".dpsan-request"
 _KEY: Final = "request.key"
-_LONGEST: Final = 1 << 10
+_LONGEST: Final = 1 << 14
 """Bytes of a line."""
+_NAMED: Final = (
+    *("--mechanism", "--only", "--format", "--unknown", "--case", "--consistent", "--numbers"),
+    *("--roles", "--tokenizer", "--encoding", "--invalid", "--delimiter", "dpsan"),
+)
+"""What has strings as values that hold no text, and no name of a file or column."""
 _ELSEWHERE: Final = "-O another directory begins anew"
 
 
@@ -229,20 +241,15 @@ class RequestFile:
     Args:
         directory: of the outputs.
         cache: directory that holds the key, which is made if need be.
-        epsilon: of this run.
         values: all that decides the bytes of an output, by option.
 
     Raises:
         CacheError: the key cannot be read or made.
     """
 
-    def __init__(
-        self, directory: Path, cache: Path, epsilon: float, values: Mapping[str, object]
-    ) -> None:
-        self._path, self._epsilon = directory / NAME, epsilon
-        self._key = _key(cache)
-        payload = orjson.dumps({name: repr(value) for name, value in sorted(values.items())})
-        self._digest = hmac.new(self._key, payload, hashlib.sha256).hexdigest()
+    def __init__(self, directory: Path, cache: Path, values: Mapping[str, object]) -> None:
+        self._path, self._key = directory / NAME, _key(cache)
+        self._values = {name: self._told(name, value) for name, value in values.items()}
         self._key_id = hashlib.sha256(self._key).hexdigest()[:16]
         self._inputs: dict[int, int] = {}
         """Short keyed digests of the outputs of earlier runs, and of their inputs."""
@@ -262,23 +269,19 @@ class RequestFile:
         runs = 0
         for row in self._rows():
             runs += 1
-            earlier = f"--resume: {directory} holds outputs of epsilon {row['epsilon']:g}"
-            if row["epsilon"] != self._epsilon:
-                what = f"{earlier}, this run has epsilon {self._epsilon:g}"
-                raise UsageError(what, f"go on with the first epsilon, or {_ELSEWHERE}")
             if row.get("key") != self._key_id:
                 what = f"--resume: {self._path} was written with the key of another cache"
                 raise UsageError(what, f"DPSAN_CACHE_DIR names that cache, or {_ELSEWHERE}")
-            if not hmac.compare_digest(str(row.get("request")), self._digest):
-                what = f"--resume: {directory} holds outputs that were made with other options"
-                raise UsageError(what, f"go on with the first run's options, or {_ELSEWHERE}")
+            if other := _differences(row["request"], self._values):
+                what = f"--resume: {directory} holds outputs that were made with other options: "
+                raise UsageError(what + other, f"go on with the first run's, or {_ELSEWHERE}")
         if not runs:
             what = f"--resume: {directory} holds outputs but no {NAME} that says how they were made"
             raise UsageError(what, _ELSEWHERE)
 
     def append(self) -> None:
         """Add the line of this run, on disk.  Raises OutputError."""
-        row = {"epsilon": self._epsilon, "key": self._key_id, "request": self._digest}
+        row = {"key": self._key_id, "request": self._values}
         self._write(orjson.dumps(row) + b"\n")
 
     def add_outputs(self, made: Iterable[tuple[Path, str]]) -> None:
@@ -327,7 +330,13 @@ class RequestFile:
         except OSError as error:
             raise OutputError(f"{self._path}: cannot write: {reason(error)}") from None
 
-    def _rows(self) -> Iterator[dict[str, object]]:
+    def _told(self, name: str, value: object) -> object:
+        """Return a value as it is if it can hold no text, else a list with a keyed digest of it."""
+        if value is None or isinstance(value, int | float | (str if name in _NAMED else int)):
+            return value
+        return [hmac.new(self._key, repr((name, value)).encode(), "sha256").hexdigest()[:32]]
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of runs, and take in those of outputs.
 
         Raises:
@@ -339,8 +348,8 @@ class RequestFile:
                 while raw := file.readline(_LONGEST):
                     line += 1
                     row = orjson.loads(raw)
-                    if type(row) is dict and type(row.get("epsilon")) is float:
-                        yield row
+                    if "request" in row:
+                        yield row | {"request": dict(row["request"])}
                     else:
                         self._inputs[int(row["output"])] = int(row["input"])
         except FileNotFoundError:
@@ -350,6 +359,20 @@ class RequestFile:
             raise UsageError(what, _ELSEWHERE) from None
         except (ValueError, TypeError, KeyError):
             raise UsageError(f"--resume: {self._path}:{line}: damaged", _ELSEWHERE) from None
+
+
+def _differences(first: Mapping[str, object], now: Mapping[str, object]) -> str:
+    """Return what had other values in the first run, and which they were if they may be shown."""
+    told: list[str] = []
+    for name in sorted({*first, *now}):
+        pair = [values.get(name) for values in (first, now)]
+        shown = (
+            f"{value:g}" if type(value) is float else str(value or "not given") for value in pair
+        )
+        before, here = ("given" if text == "True" else text for text in shown)
+        what = "had another value" if list in map(type, pair) else f"{before}, now {here}"
+        told += [f"{name} {what}"] * (pair[0] != pair[1])
+    return "; ".join(told)
 
 
 def _key(cache: Path) -> bytes:

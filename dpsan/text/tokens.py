@@ -142,11 +142,12 @@ def is_token(word: str, tokenizer: str) -> bool:
     return split(word) == ["", word, ""] or split(f"x{word}")[2:] == ["", word, ""]
 
 
-def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:
+def read_word_list(path: Path, tokenizer: str | None = None, most: int = 1) -> list[str]:
     """Read a list of words: one a line, without blank lines and lines that start with #.
 
     Args:
         tokenizer: every word must be one token of this tokenizer; default: any string.
+        most: words of a phrase, with one blank or hyphen between them and no digit.
 
     Raises:
         InputError: missing, not UTF-8, or a word of several tokens.
@@ -157,7 +158,10 @@ def read_word_list(path: Path, tokenizer: str | None = None) -> list[str]:
     for number, line in enumerate(read_utf8(path).split("\n"), 1):
         if (word := line.strip()) and not word.startswith("#"):
             if tokenizer is not None and not is_token(word, tokenizer):
-                raise InputError(path, SEVERAL, SEVERAL_HINT, line=number)
+                parts = re.split("[ -]", word := " ".join(word.split()))
+                apart = all(is_token(part, tokenizer) for part in parts)
+                if not apart or len(parts) > most or re.search(r"\d", word):
+                    raise InputError(path, SEVERAL, SEVERAL_HINT, line=number)
             words.append(word)
     return words
 

@@ -123,21 +123,24 @@ def test_intervals_by_hand():
     assert found == pytest.approx((0.94, low, high))
 
 
-@pytest.mark.parametrize("form", ["--json", "--csv", "-q"])
+@pytest.mark.parametrize("form", ["--json", "-o", "-q"])
 def test_a_finished_row_outlives_an_interrupt(dpsan, tmp_path, form):
     """The second epsilon of a mechanism of one's own interrupts the command."""
     (tmp_path / "v.txt").write_text("red 1 0\nblue 0 1\ngreen -1 0\n")
     (tmp_path / "own.py").write_text(INTERRUPTING)
     own = ("-m", "own.py:Stops", "--epsilon-ldp", "1,2", "--seeds", "2", "-E", "v.txt")
-    done = dpsan("compare", *own, form, cwd=tmp_path, status=-signal.SIGINT)
+    given = ["-q", "-o", "t.csv", "-o", "t.tex", "-o", "t.json"] if form == "-o" else [form]
+    done = dpsan("compare", *own, *given, cwd=tmp_path, status=-signal.SIGINT)
     assert "1 of 2 rows are finished" in done.stderr.decode()
     out = done.stdout.decode()
     if form == "--json":
         (row,) = json.loads(out)["rows"]
         assert row["epsilon_ldp"] == 1.0
         assert row["unchanged"] is not None
-    elif form == "--csv":
-        assert len(out.splitlines()) == 2
+    elif form == "-o":
+        assert len((tmp_path / "t.csv").read_text().splitlines()) == 2
+        assert "LDP epsilon 1 " in (tmp_path / "t.tex").read_text()
+        assert len(json.loads((tmp_path / "t.json").read_text())["rows"]) == 1
     else:
         assert "LDP epsilon 1" in out
         assert "LDP epsilon 2" not in out
@@ -234,3 +237,36 @@ def test_a_mechanism_that_fails_has_a_row_with_the_reason_and_the_others_have_fi
     assert [row["cosine"] is not None for row in found.rows] == [True, False, True]
     assert found.rows[1]["reason"].startswith("internal error: ValueError at test_compare.py:")
     assert "nobody" not in found.rows[1]["reason"]
+
+
+def test_one_run_writes_several_forms_with_the_same_figures(dpsan, tmp_path):
+    """Issue 60: a table that a paper can include, the figures for a picture, and all as JSON."""
+    (tmp_path / "v.txt").write_text("red 1 0\nblue 0 1\ngreen -1 0\n")
+    (tmp_path / "a_b%.txt").write_text("red blue\n")
+    given = ("compare", "-m", "krr", "-m", "laplace", "-m", "custext", "--epsilon-ldp", "1,2")
+    files = ("-o", "t.csv", "-o", "t.tex", "-o", "t.json", "--data", "a_b%.txt", "--seeds", "2")
+    out = dpsan(*given, *files, "-E", "v.txt", cwd=tmp_path, status=0).stdout.decode()
+    rows = [*csv.DictReader(io.StringIO((tmp_path / "t.csv").read_text()))]
+    record = json.loads((tmp_path / "t.json").read_text())
+    assert [float(row["cosine"] or 0) for row in rows] == [
+        row["cosine"] or 0 for row in record["rows"]
+    ]
+    first, *lines = (tmp_path / "t.tex").read_text().splitlines()
+    assert first == "% " + record["command"]
+    text = "\n".join(lines)
+    assert r"a\_b\%.txt" in text
+    assert not re.search(r"(?<!\\)[%_#&±≥→](?<! & )", text.replace(" & ", " "))
+    assert all(text.count(rf"\begin{{{name}}}") == 1 for name in ("table", "tabular"))
+    assert all(text.count(rf"\end{{{name}}}") == 1 for name in ("table", "tabular"))
+    assert text.count("{") == text.count("}")
+    cells = [line.removesuffix(r" \\").split(" & ") for line in lines if line.endswith(r"\\")]
+    assert {len(row) for row in cells} == {5}
+    printed = [line.split() for line in out.splitlines() if line.startswith(("krr", "laplace"))]
+    plain = {"$\\pm$": "±", "$\\ge$": "≥"}
+    for mark, sign in plain.items():
+        cells = [[cell.replace(mark, sign) for cell in row] for row in cells]
+    assert [row for row in cells if row[0] in ("krr", "laplace")] == printed
+    done = dpsan(*given, "-o", "t.csv", "-E", "v.txt", cwd=tmp_path, status=1)
+    assert done.stderr == b"dpsan: t.csv: exists (--force replaces it)\n"
+    done = dpsan(*given, "-o", "t.md", "-E", "v.txt", cwd=tmp_path, status=2)
+    assert b"t.md: its name must end with .csv, .json or .tex" in done.stderr

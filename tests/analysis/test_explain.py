@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 import pytest
 from read_back import Page
-from support import make_embeddings
+from support import ROOT, make_embeddings
 
 from dpsan.analysis.explain import explain, figures_of, read, shown
 from dpsan.analysis.pages import page as html_page
@@ -179,3 +179,20 @@ def test_terminal_shows_no_control_characters(run):
     assert "re\\xadd, read as red" in text
     assert "foo\\u200dbar: not in the vocabulary" in text
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200d]", text)
+
+
+def test_a_claim_is_not_called_known_by_its_distribution(dpsan, tmp_path):
+    """Issue 60: exact are the probabilities of outputs; the LDP epsilon is marked as claimed."""
+    (tmp_path / "words.txt").write_text("red 1 0\nblue 0 1\ngreen 5 5\n")
+    own = (ROOT / "docs/own_mechanism.py").read_text()
+    (tmp_path / "own.py").write_text(own)
+    for name, told in (
+        ("own.py:Squares", "LDP epsilon, claimed  2\n"),
+        ("krr", "LDP epsilon  2\n"),
+        ("custext", "LDP epsilon  none finite"),
+    ):
+        given = ("explain", "red", "-e", "2", "-E", "words.txt", "-m", name)
+        out = dpsan(*given, cwd=tmp_path, status=0).stdout.decode()
+        assert told in out
+        assert "exact probabilities\n" in out
+        assert "known by" not in out

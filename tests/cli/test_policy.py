@@ -63,7 +63,17 @@ def test_files_of_a_policy_lie_beside_it(dpsan, tmp_path):
 @cases(
     "policy told",
     ('\nonyl = "people"', ":2: a policy has no 'onyl' (did you mean 'only'?)"),
-    ('only = "people', ": not TOML: "),
+    (
+        'epsilon = 8\nonly = "people',
+        ":2: not TOML: Illegal character '\\n' (texts in quotes: only =",
+    ),
+    ("only = people", ":1: not TOML: Invalid value (texts in quotes: only ="),
+    ('only = "people"\n\nonly = "names"', ":3: only is given twice (once: several values have"),
+    ("drop-other = true\ndrop_other = true", ":2: drop_other is given twice (once:"),
+    ('\nonly = "people,none.txt"', ":2: only: no class and no file 'none.txt' ("),
+    ('\nonly = "people,none.txt:names"', ":2: only: no class and no file 'none.txt' ("),
+    ('epsilon = 8\nmechanism = "none.py:X"', ":2: mechanism: none.py: no such file"),
+    ('epsilon = 8\nmechanism = "knn-response"\nparam = ["k=x"]', ":3: param: k must be"),
     ('only = ["people"]', ":1: only must be a string or a number"),
     ("only = true", ":1: only must be a string or a number"),
     ("fluent = 1", ":1: fluent must be true or false"),
@@ -75,7 +85,7 @@ def test_files_of_a_policy_lie_beside_it(dpsan, tmp_path):
     ('epsilon = 8\nunknown = "msk"', ":2: unknown: --unknown must be one of sample, mask (got"),
     ('\nonly = "poeple"', ":2: only: no class and no file"),
     ('only = "people"\nconsistent = "no"', ":2: consistent: --consistent must be"),
-    ('only = "people"\nepsilon = 8', ":2: epsilon: only and epsilon exclude each other"),
+    ('only = "people"\nepsilon = 8', ":1: only: only and epsilon exclude each other"),
     ('only = "people"\nfield = ["text"]', ":2: field: text has no --field"),
     ('only = "people"\nfield = []', ":2: field must be"),
     ('epsilon = 8\n"keep" = "none.txt"', ":2: keep: none.txt: no such file"),
@@ -86,6 +96,19 @@ def test_what_is_wrong_with_a_policy_is_one_line_that_names_its_place(run, polic
     assert done.stderr.decode().startswith(f"dpsan: p.toml{told}")
     assert done.stderr.count(b"\n") == 1
     assert done.stdout == b""
+
+
+@cases(
+    "policy more told",
+    ('only = "people"', ["-e", "8"], "p.toml:1: only: only and epsilon exclude each other: "),
+    ("epsilon = 8", ["--only", "people"], "p.toml:1: epsilon: only and epsilon exclude each other"),
+)
+def test_policy_and_command_line_that_exclude_each_other(run, policy, more, told):
+    """Issue 60: the line that is in the way, and what to do about it."""
+    done = run(f"{policy}\n", *more, "a.txt")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith(f"dpsan: {told}")
+    assert b"(take it out of the policy, or leave the other one out)" in done.stderr
 
 
 def test_the_environment_does_not_lower_a_policy(run):

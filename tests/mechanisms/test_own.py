@@ -257,3 +257,45 @@ def test_a_package_brings_mechanisms(dpsan, folder):
     }.items():
         done = run(*given, "-m", name)
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+BALL = OWN.replace('print("this is no sanitized text")\n', "").replace(
+    "    def guarantee",
+    '    radius: float = 1.0\n    k: int = 3\n    shape: str = parameter("round", "of it",'
+    ' words=("round", "flat"))\n\n    def guarantee',
+)
+
+
+@cases(
+    "given told",
+    ([], ""),
+    (["-p", "radius=2", "-p", "k=2", "-p", "shape=flat"], ""),
+    (["-p", "raduis=2"], "unknown parameter of mine: 'raduis'; did you mean 'radius'?"),
+    (["-p", "radius=x"], "radius must be a number (got x)"),
+    (["-p", "k=2.5"], "k must be a whole number (got 2.5)"),
+    (["-p", "shape=flt"], "shape must be 'round' or 'flat' (got flt)"),
+)
+def test_parameters_in_a_file_are_as_those_of_dpsan(dpsan, folder, given, told):
+    """Issue 60: a plain field or one with a domain; each command takes it, and errors name it."""
+    (folder / "own.py").write_text(
+        "from dpsan.mechanisms.mechanism import parameter\n" + BALL.replace('"nowhere"', '"me"')
+    )
+    own = ("-m", "own.py:Mine", *given, "-E", "words.txt")
+    epsilon = ("-e", "2")
+    for command in (
+        ("rewrite", *own, *epsilon, "--allow-unproved", "-q", "-a", "audit", "in.txt"),
+        ("explain", *own, *epsilon, "red"),
+        ("verify", *own, *epsilon, "--allow-unproved", "--draws", "10000"),
+        ("calibrate", *own, "--epsilon-ldp", "2"),
+        ("compare", *own, "--epsilon-ldp", "2", "--seeds", "1"),
+    ):
+        done = dpsan(*command, cwd=folder)
+        assert done.stderr.decode() == (f"dpsan: {told}\n" if told else ""), command
+        assert done.returncode == (2 if told else command[0] == "verify")
+    if given and not told:
+        header = json.loads((folder / "audit").read_text().splitlines()[0])
+        assert header["parameters"] == {"radius": 2.0, "k": 2, "shape": "flat"}
+        done = dpsan("calibrate", *own, "--epsilon-ldp", "2", cwd=folder)
+        assert b"-p radius=2 -p k=2 -p shape=flat" in done.stdout
+    about = dpsan("mechanisms", "own.py:Mine", cwd=folder, status=0).stdout
+    assert b"radius: of its own; a number; default 1.0" in about

@@ -364,3 +364,19 @@ def test_rows_are_those_of_orjson(kind, how, tmp_path_factory):
                 more = {"consistent": how.consistent, **how.options}
                 expected += plain_rows(kind, how.file, batch, how.spellings, lines, **more)
     assert path.read_bytes().splitlines(keepends=True)[1:] == expected
+
+
+def test_a_torn_last_row_says_how_to_read_the_others(dpsan, tmp_path):
+    """Issue 60: a run that was killed leaves a row without its end."""
+    given = ("rewrite", "-q", "--only", "people", "-a", "audit")
+    dpsan(*given, stdin=b"Grace Young met Anna.\n", cwd=tmp_path, status=0)
+    data = (tmp_path / "audit").read_bytes()
+    rows = data.count(b"\n")
+    (tmp_path / "audit").write_bytes(data[:-20])
+    done = dpsan("report", "audit", cwd=tmp_path, status=1)
+    assert done.stderr.decode() == (
+        f"dpsan: audit:{rows}: damaged audit row: not JSON (its end is missing: was the run "
+        f"killed, or the copy? head -n {rows - 1} takes the rows before it)\n"
+    )
+    (tmp_path / "audit").write_bytes(b"".join(data.splitlines(keepends=True)[: rows - 1]))
+    dpsan("report", "audit", cwd=tmp_path, status=0)

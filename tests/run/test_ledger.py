@@ -161,7 +161,7 @@ def test_refused_records_are_set_aside(batch, tmp_path):
     assert not result.failed
     assert len(lines) == result.totals.records == 3
     assert (tmp_path / "bad").read_text() == '{"t": "word1 word2"}\n'
-    assert len(told) == bad.count == 1
+    assert len(told) == bad.of_input.total() == 1
     assert ":3: the ledger refuses this record" in told[0]
 
 
@@ -182,7 +182,7 @@ def test_a_message_pays_where_it_is_drawn(tmp_path):
     bad = BadRecords(tmp_path / "bad", force=False, complain=lambda _: None)
     with Ledger(tmp_path / "l", 6.0) as ledger, Memo(tmp_path / "m", SANITIZER) as memo, bad:
         _, (lines,) = run_of(tmp_path / "a", files, ledger, memo=memo, aside=bad)
-        assert (len(lines), bad.count) == (1, 2)
+        assert (len(lines), bad.of_input.total()) == (1, 2)
         assert ledger.spent(ledger.digest(["word1 word2"]))[0] == pytest.approx(4)
         assert memo.totals().draws == 1
 

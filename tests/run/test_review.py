@@ -134,7 +134,7 @@ def test_every_input_has_a_line(dpsan, folder):
     first, second, third, last = rows(folder / "log")
     assert 0 <= first.pop("seconds") < 60
     assert first.pop("epsilon") == pytest.approx(6, abs=1e-6)
-    counts = {"records": 2, "words": 3, "drawn": 3, "delta": 0.0}
+    counts = {"bad_records": 0, "records": 2, "words": 3, "drawn": 3, "delta": 0.0}
     assert first == {"path": "a.txt", "status": "complete", **counts}
     assert (second["status"], "b.csv" in second["error"]) == ("failed", True)
     assert second["code"] == "input"

@@ -25,8 +25,8 @@ def test_issue_39_outputs_of_two_epsilons_are_not_mixed(folder, dpsan):
     assert dpsan(*first, *files[:2], cwd=folder).returncode == 0
     done = dpsan(*BASE, "-e", "6", "-O", "out", "--resume", *files, cwd=folder, status=2)
     assert done.stderr == (
-        b"dpsan: --resume: out holds outputs of epsilon 8, this run has epsilon 6 (go on with the "
-        b"first epsilon, or -O another directory begins anew)\n"
+        b"dpsan: --resume: out holds outputs that were made with other options: --epsilon 8, now 6 "
+        b"(go on with the first run's, or -O another directory begins anew)\n"
     )
     assert {path.name for path in (folder / "out").iterdir()} == {NAME, *files[:2]}
     # A run that writes nothing is no request.
@@ -42,14 +42,76 @@ def test_a_word_list_that_changed_is_noticed(folder, dpsan):
     assert dpsan(*keep, "0.txt", cwd=folder).returncode == 0
     (folder / "keep").write_text("there\n")
     done = dpsan(*keep, "--resume", "0.txt", "1.txt", cwd=folder, status=2)
-    assert b"other options" in done.stderr
+    assert b"other options: --keep had another value (" in done.stderr
     # Nothing that guesses of the list could be tested against: the digest has a key.
     other = dpsan(*keep, "1.txt", cwd=folder, env={"DPSAN_CACHE_DIR": str(folder / "cache")})
     assert other.returncode == 0
     rows = [json.loads(line) for line in (folder / "out" / NAME).read_bytes().splitlines()]
-    rows = [row for row in rows if "epsilon" in row]
-    assert len({row["request"] for row in rows}) == len({row["key"] for row in rows}) == 2
+    rows = [row for row in rows if "request" in row]
+    lists = {row["request"]["--keep"][0] for row in rows}
+    assert len(lists) == len({row["key"] for row in rows}) == 2
     assert b"here" not in (folder / "out" / NAME).read_bytes()
+
+
+@cases(
+    "more other told",
+    (["-e", "8"], ["-e", "8", "--case", "vocabulary"], "--case natural, now vocabulary"),
+    (["-e", "8"], ["-e", "4", "--copies", "2"], "--copies 1, now 2; --epsilon 8, now 4"),
+    (["-e", "8"], ["-e", "8", "--seed", "secret"], "--seed had another value"),
+    (["-e", "8", "-k", "a"], ["-e", "8", "-k", "b"], "--field had another value"),
+    (["-e", "8"], ["-e", "8", "-r"], "--recursive not given, now given"),
+    (["-e", "8", "--ledger", "l"], ["-e", "8"], "--ledger had another value"),
+    (["--only", "people"], ["--only", "names"], "--only people, now names"),
+    (["--only", "people"], ["--only", "own"], "--only had another value"),
+    (
+        ["-e", "8", "-m", "knn-response", "-p", "k=1"],
+        ["-e", "8", "-m", "knn-response", "-p", "k=2"],
+        "-p k 1, now 2",
+    ),
+)
+def test_a_refusal_says_which_option_differs(folder, dpsan, more, other, told):
+    """Issue 60: the name, the old and the new value; of what may hold text the name alone."""
+    rows = [
+        f"{name} {at} {at * at % 5}"
+        for at, name in enumerate(["here", "there", "a", "b", "c", "d"])
+    ]
+    (folder / "six.txt").write_text("\n".join(rows) + "\n")
+    (folder / "own").write_text("Verysecretname\nOther\n")
+    (folder / "0.csv").write_text("a,b\nhere,there\n")
+    common = ("rewrite", "-q", "-O", "out", *([] if "--only" in more else ["-E", "six.txt"]))
+    source = "0.csv" if "-k" in more else "0.txt"
+    mechanism = [] if {"-m", "--only"} & {*more} else ["-m", "krr"]
+    dpsan(*common, *mechanism, *more, source, cwd=folder, status=0)
+    dpsan(*common, *mechanism, *more, "--resume", source, cwd=folder, status=0)
+    done = dpsan(*common, *mechanism, *other, "--resume", source, cwd=folder, status=2)
+    what = "dpsan: --resume: out holds outputs that were made with other options: "
+    assert f"{what}{told} (go on with the first run's" in done.stderr.decode()
+    stored = (folder / "out" / NAME).read_text().lower() + done.stderr.decode().lower()
+    assert "secret" not in stored
+
+
+def test_a_memo_and_a_ledger_are_the_same_by_every_path(folder, dpsan):
+    """Issue 60: ./m, m and a link to it are one memo."""
+    (folder / "sub").mkdir()
+    (folder / "link").symlink_to("m")
+    for name in ("m", "./m", "sub/../m", "link"):
+        given = (*BASE, "-e", "8", "-O", "out", "--memo", name, "--ledger", "./sub/../l", "0.txt")
+        dpsan(*given, *(["--resume"] if name != "m" else []), cwd=folder, status=0)
+    done = dpsan(
+        *BASE,
+        "-e",
+        "8",
+        "-O",
+        "out",
+        "--memo",
+        "n",
+        "--ledger",
+        "l",
+        "0.txt",
+        "--resume",
+        cwd=folder,
+    )
+    assert b"options: --memo had another value (" in done.stderr
 
 
 def test_an_input_that_has_changed_is_not_skipped_with_its_old_output(folder, dpsan):
@@ -95,8 +157,8 @@ def test_a_directory_without_the_file_is_refused_with_the_way_out(folder, dpsan)
 
 @pytest.fixture
 def made(tmp_path):
-    def make(epsilon=8.0, cache="cache", **values):
-        return RequestFile(tmp_path / "out", tmp_path / cache, epsilon, values)
+    def make(cache="cache", **values):
+        return RequestFile(tmp_path / "out", tmp_path / cache, values)
 
     return make
 
@@ -115,10 +177,8 @@ def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
     made(a=2).check([output])  # nothing is there
     output.write_text("x")
     for values in ({"a": 1}, {"a": 2}):
-        with pytest.raises(UsageError, match="made with other options"):
+        with pytest.raises(UsageError, match=r"made with other options: a [12], now [12] "):
             made(**values).check([output])
-    with pytest.raises(UsageError, match="epsilon 8, this run has epsilon 9"):
-        made(9.0, a=1).check([output])
     with pytest.raises(UsageError, match="key of another cache"):
         made(cache="other", a=1).check([output])
 
@@ -129,8 +189,8 @@ def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
     b'{"output":1}\n',
     b"none\n",
     b"[1]\n",
-    b'{"epsilon":8}\n',
-    b'{"epsilon":8.0,"key":1}',
+    b'{"request":8}\n',
+    b'{"epsilon":8.0,"key":"1","request":"1"}',
     b"\xff",
 )
 def test_a_damaged_file_is_refused_in_one_line(made, tmp_path, data):

@@ -232,6 +232,30 @@ def as_csv(comparison: Comparison) -> str:
     return out.getvalue()
 
 
+_TEX: Final = str.maketrans(
+    {mark: f"\\{mark}" for mark in "&%_#{}$"}
+    | {"±": r"$\pm$", "≥": r"$\ge$", "→": r"$\to$", "⊥": r"$\bot$"}
+    | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
+)
+
+
+def as_latex(comparison: Comparison) -> str:
+    """Return a table of LaTeX, with the rules of the package booktabs, that a paper can include."""
+    table, rows, notes = shown(comparison), list[str](), list[str]()
+    for part in table.parts:
+        assert isinstance(part, Section)  # noqa: S101 - made above
+        cells = [[text.translate(_TEX) for text in row] for row in [part.columns, *part.texts()]]
+        first, *rest = (" & ".join(row) + r" \\" for row in cells)
+        rows += [r"\midrule"] * bool(rows) + [first, r"\midrule", *rest]
+        notes += [note.translate(_TEX) for note in part.notes]
+    about = " ".join(
+        [table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))]
+    )
+    head = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * first.count(' & ')}}}"]
+    last = [r"\bottomrule", r"\end{tabular}", rf"\caption{{{about}}}", r"\end{table}"]
+    return "\n".join([*head, r"\toprule", *rows, *last, ""])
+
+
 def number(value: float) -> str:
     """Return a share or cosine without its leading zero: ``.231``, ``-.012``, ``1.000``."""
     return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"

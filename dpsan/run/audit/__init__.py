@@ -163,9 +163,14 @@ _ROW: Final = 16 << 20
 _ACTIONS: Final = {*map(str, Action)} - {str(Action.REMEMBERED)}
 
 
-def damaged(path: str | Path, line: int, what: str = "") -> InputError:
+def damaged(path: str | Path, line: int, what: str, hint: str = "") -> InputError:
     """Return the error of a damaged row."""
-    return InputError(path, f"damaged audit row{': ' if what else ''}{what}", line=line)
+    return InputError(path, f"damaged audit row: {what}", hint, line=line)
+
+
+_TORN: Final = (
+    "its end is missing: was the run killed, or the copy? head -n {} takes the rows before it"
+)
 
 
 def read_header(path: Path) -> Row:
@@ -187,7 +192,7 @@ def read_rows(path: Path) -> Generator[tuple[int, Row]]:
     word: Fields | None = None
     ended = False
     with open_decompressed(path) as source:
-        for number, raw, _ in filter(None, raw_records(source, _ROW)):
+        for number, raw, ending in filter(None, raw_records(source, _ROW)):
             try:
                 if word is None:
                     row = checked(json_header(source.name, raw, "header", SCHEMA, "an audit"))
@@ -199,7 +204,8 @@ def read_rows(path: Path) -> Generator[tuple[int, Row]]:
                     ended = _check(row, word) == "totals"
             except (orjson.JSONDecodeError, DamagedError) as error:
                 what = str(error) if isinstance(error, DamagedError) else "not JSON"
-                raise damaged(source.name, number, what) from None
+                torn = _TORN.format(number - 1) if word and not ending else ""
+                raise damaged(source.name, number, what, torn) from None
             yield number, row
     if word is None:
         raise InputError(path, "not an audit: empty")
