@@ -104,7 +104,7 @@ class Match:
         self._found.look_up(rules.pattern_tests[fewest.take(rules.pattern_of) > 0])
         for row in fewest.nonzero()[0].tolist():
             pattern = rules.patterns[row]
-            if pattern.drawn and not all(groups & self._groups for groups in pattern.drawn):
+            if not all(map(self._groups.__and__, pattern.drawn)):
                 continue
             at = self._holding(pattern.terms, self._found.begins(pattern.tests))
             if len(at):

@@ -131,7 +131,8 @@ class Rules:
     """
 
     def __init__(self, text: str, labels: Sequence[str], lists: Mapping[str, str]) -> None:
-        self.labels = tuple(labels)
+        self.labels = {label: code for code, label in enumerate(labels)}
+        """Code of each label, ascending."""
         rows = [line.split("\t") for line in text.splitlines()]
         rows = [row for row in rows if len(row) > 2 and not row[0].startswith("#")]
         types = [row for row in rows if row[0] == "type"]
@@ -150,8 +151,9 @@ class Rules:
         self._own = dict(pairs)
         self._elements = {row[1]: row[2] for row in rows if row[0] == "element"}
         self._words = {row[1]: row[2].split() for row in rows if row[0] == "words"}
-        self.triggers = sorted(set(chain.from_iterable(self._words.values())))
-        """Words that rules may know by name; the code of each is its position plus 1."""
+        words = sorted(set(chain.from_iterable(self._words.values())))
+        self.triggers = {word: code for code, word in enumerate(words, 1)}
+        """Codes of the words that rules may know by name, ascending."""
         self.countries = {row[1]: re.compile(row[3]) for row in rows if row[0] == "country"}
         """Forms of strings that show a country."""
         self.shown = self.countries
@@ -269,7 +271,7 @@ class Rules:
 
     def trigger_codes(self, name: str) -> list[int]:
         """Return the codes of the trigger words of a set, such as those before a letter."""
-        return [self.triggers.index(word) + 1 for word in self._words.get(name, ())]
+        return [*map(self.triggers.__getitem__, self._words.get(name, ()))]
 
     @cached_property
     def unclassed(self) -> Flags:
@@ -286,7 +288,7 @@ class Rules:
         """Return the codes of a set of labels, or of one label."""
         names = self._sets.get(name, [name])
         members = chain(*(self._sets.get(member, [member]) for member in names))
-        return [self.labels.index(label) for label in members]
+        return [*map(self.labels.__getitem__, members)]
 
     def codes(self, names: Iterable[str]) -> list[int]:
         """Return the codes of the groups that occur in a rule or label."""
@@ -386,7 +388,7 @@ class Rules:
             groups = self._group_sets.get(name[6:], [name[6:]])
             return "group", [self.group(group) for group in groups]
         if name in self._words:
-            return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
+            return "trigger", self.trigger_codes(name)
         if name.startswith("of_") or name in {*relations.FIXED, *relations.MOVING, *self.countries}:
             return "relation", []
         first = (label * PATTERNS for label in self.label_codes(name))
