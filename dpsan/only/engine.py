@@ -100,8 +100,9 @@ class Match:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""
         rules = self.rules
         present = self._found.present
-        fewest = np.minimum.reduceat(present[rules.pattern_tests], rules.pattern_starts)
-        self._found.look_up(rules.pattern_tests[fewest.take(rules.pattern_of) > 0])
+        tests, starts, pattern_of = rules.pattern_tests
+        fewest = np.minimum.reduceat(present.take(tests), starts)
+        self._found.look_up(tests[fewest.take(pattern_of) > 0])
         for row in fewest.nonzero()[0].tolist():
             pattern = rules.patterns[row]
             if not all(map(self._groups.__and__, pattern.drawn)):
