@@ -153,9 +153,8 @@ def decide(
     if len(article):
         articles = _articles(view, rules, match.state.text, article, row)
     caps = view.caps.copy()
-    eased = rules.nouns[group] & (caps == TITLE) | (rules.nouns | rules.brands)[group] & (
-        caps == UPPER
-    )
+    eased = rules.nouns[group] & (caps == TITLE)
+    eased |= (rules.nouns | rules.brands)[group] & (caps == UPPER)
     loud = eased.nonzero()[0]
     if len(loud):
         # COPD may become asthma, and Crohn's disease too: in small letters

@@ -25,7 +25,7 @@ def _context(rules: Rules, found: Packed, name: str) -> NDArray[np.intp]:
     """Return the words of a kind, ascending."""
     tests = [test for test in rules.contexts[name] if found.present[test]]
     places = [found.begins([test]) for test in tests] or [np.zeros(0, np.intp)]
-    return np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
+    return np.flatnonzero(np.bincount(np.concatenate(places))) if places[1:] else places[0]
 
 
 class Match:
@@ -64,9 +64,8 @@ class Match:
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a term holds at some tokens."""
         parsed = self.rules.terms[term]
-        values = [
-            table.take(self._fields[field].take(at)) for field, table in parsed.tables.items()
-        ]
+        tables = parsed.tables.items()
+        values = [table.take(self._fields[field].take(at)) for field, table in tables]
         values += [self.relation(name, at) == wanted for name, wanted in parsed.related]
         out: Flags = reduce(or_, values)
         return out

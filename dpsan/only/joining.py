@@ -56,6 +56,7 @@ def join_phrases(
     blank = (block.bits.take(after) & BLANK != 0) | (block.small.take(after) == ord("-"))
     blank &= np.append(start[1:], 0) - after == 1
     opens = (lexicon.opens_phrase.take(row) & blank).nonzero()[0]
+    towns = [code[name] for name in ("city", "region", "state", "cityen", "citygb")]
     for size in (4, 3, 2):
         at = opens[opens + size <= n]
         for step in range(size - 1):
@@ -66,32 +67,23 @@ def join_phrases(
         at, phrases = at[phrases >= 0], phrases[phrases >= 0]
         if not len(at):
             continue
-        small = words["caps"][at] == LOWER
-        common = (
-            small
-            & closed[words["label"][at]]
-            & among(
-                lexicon.phrase_codes[phrases],
-                [code[c] for c in ("city", "region", "state", "cityen", "citygb")],
-            )
-        )
+        common = (words["caps"][at] == LOWER) & closed[words["label"][at]]
+        common &= among(lexicon.phrase_codes[phrases], towns)
         at, phrases = at[~common], phrases[~common]
         free = np.ones(len(at), bool)
         for step in range(size):
             # A word of a request is no part of a phrase.
             free &= keep[at + step] & (words["label"][at + step] < len(lexicon.labels))
         at, phrases = at[free], phrases[free]
-        if size > 1 and len(at) > 1:
+        if len(at) > 1:
             apart = np.append(True, np.diff(at) >= size)
             at, phrases = at[apart], phrases[apart]
         words["hash"][at] = hashes.of(start[at], end[at + size - 1])
         words["label"][at] = lexicon.phrase_codes[phrases]
         words["row"][at] = -1
         small = words["caps"][at] == LOWER
-        upper = words["caps"][at + size - 1] == UPPER
-        words["caps"][at] = np.where(
-            small, LOWER, np.where(upper & (words["caps"][at] == UPPER), UPPER, TITLE)
-        )
+        upper = (words["caps"][at] == UPPER) & (words["caps"][at + size - 1] == UPPER)
+        words["caps"][at] = np.where(small, LOWER, np.where(upper, UPPER, TITLE))
         words["end"][at], words["after"][at] = end[at + size - 1], words["after"][at + size - 1]
         words["possessive"][at] = words["possessive"][at + size - 1]
         for step in range(1, size):

@@ -314,7 +314,7 @@ class Rules:
                 gaps = "space"
             if gaps and gaps != "any":
                 terms.append(self._term("|".join("~" + gap for gap in gaps.split("|"))))
-            if not any(EDGE in term.split("|") for term in terms):
+            if not any(EDGE in term and EDGE in term.split("|") for term in terms):
                 terms.append(self._term(f"!{EDGE}"))
             moving = tuple(term for term in terms if self.terms[term].moves)
             fixed = self._test(term for term in terms if term not in moving)

@@ -144,11 +144,8 @@ class Slots:
     def remember(self, units: Mapping[int, Units], new: Iterable[int]) -> None:
         """Add new slots to their units, in the order of their draws."""
         for at in new:
-            table, number, plan = (
-                int(self.table[at]),
-                int(self.number[at]),
-                self.plans[self.pool[at]],
-            )
+            table, number = int(self.table[at]), int(self.number[at])
+            plan = self.plans[self.pool[at]]
             text = self.texts[number] if table < 0 else ""
             word = Word(plan.pool, table, number, text, float(self.chance[at]), int(self.taken[at]))
             unit_of(units, int(self.unit[at])).words[plan.home][int(self.key[at])] = word

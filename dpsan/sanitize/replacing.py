@@ -277,11 +277,9 @@ class OnlyRewriter:
         for row, count in done.breaks.items():
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
         written = [*tokens, *outputs.articles]
-        table = (
-            None
-            if done.tokens is None
-            else done.table(written, paid, [rule.name for rule in self.rules.rules])
-        )
+        table = None
+        if done.tokens is not None:
+            table = done.table(written, paid, [rule.name for rule in self.rules.rules])
         sizes = np.bincount(decision.text, minlength=texts).tolist()
         smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
