@@ -359,6 +359,7 @@ class Dpsan(CustomGuardrail):
         self.thread = ThreadPoolExecutor(max_workers=1)
         sanitizer = Sanitizer(**(options or {"only": "people"}))
         self.memo = self.thread.submit(Memo, memo, sanitizer).result()
+        self.thread.submit(self.memo.passes, "").result()  # compiles rules now: nobody waits yet
         gc.freeze()  # a third of the time, the collector would look at what the proxy has loaded
         self.answers = UnifiedLLMGuardrails()
 

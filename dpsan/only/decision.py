@@ -230,9 +230,7 @@ def _articles(
 def _leaders(
     view: View, rules: Rules, group: NDArray[np.int16], at: NDArray[np.intp], first: Ints
 ) -> NDArray[np.int64]:
-    """Return the row of the country of a nation, or of the city before a country or state; -1:
-    none.
-    """
+    """Return the row of the country of a nation, of the city before a country or state, or -1."""
     out = np.full(len(at), -1, np.int64)
     nations = rules.codes(NATIONS)
     for names, city in ((STATES, AMERICAN), ([COUNTRY], CITY)):
