@@ -46,8 +46,8 @@ def share_vocabulary() -> None:
             read_drawn = [name for name, term in self.terms.items() if "group" in term.tables]
             self.terms = self.terms | {name: deepcopy(self.terms[name]) for name in read_drawn}
             draw(self, names)
-            changed = {"terms", "kept", *(name for name in vars(self) if "pattern" in name)}
-            drawn[key] = {name: vars(self)[name] for name in changed}
+            changed = "terms", "kept", "patterns", "pattern_tests"
+            drawn[key] = {name: getattr(self, name) for name in changed}
         vars(self).update(drawn[key])
 
     setattr(replacing, "Rules", rules)  # noqa: B010

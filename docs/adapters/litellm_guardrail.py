@@ -81,6 +81,8 @@ SHAPE = [
     "thinking.type?",
 ]
 """Paths of what passes of a request: kinds and roles, names of tools, ids that models gave."""
+_PLACES = [f"[].{path}" for path in SHAPE]
+"""The same of a request and its metadata."""
 _ID = re.compile(r"[\w.:/-]{1,128}", re.ASCII)
 _IDS = {"id", "tool_call_id", "tool_use_id", "call_id", "file_id"}
 _WORDS = _IDS | CHOICES | {"type", "role", "status", "format", "verbosity", "effort", "summary"}
@@ -358,6 +360,7 @@ class Dpsan(CustomGuardrail):
         self.thread = ThreadPoolExecutor(max_workers=1)
         sanitizer = Sanitizer(**(options or {"only": "people"}))
         self.memo = self.thread.submit(Memo, memo, sanitizer).result()
+        self.thread.submit(self.memo.passes, "").result()  # compiles rules now: nobody waits yet
         gc.freeze()  # a third of the time, the collector would look at what the proxy has loaded
         self.answers = UnifiedLLMGuardrails()
 
@@ -403,8 +406,7 @@ class Dpsan(CustomGuardrail):
         check_names(body.get("input"))
         check_names(body.get("system"))
         check_keys([body, metadata])
-        shape = [f"[].{path}" for path in SHAPE]
-        drawn = self.memo.rewrite_object([apart(body), metadata], unit, except_=shape)
+        drawn = self.memo.rewrite_object([apart(body), metadata], unit, except_=_PLACES)
         return together(drawn[0]), drawn[1]
 
     def drawn(self, body, metadata, unit):

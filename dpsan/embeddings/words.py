@@ -171,7 +171,7 @@ def in_tiers(
     alike = np.where(words == PERSON, NEUTRAL, words)
     return [
         (np.flatnonzero(alike == number), tiers(number, outputs))
-        for number in np.unique(alike).tolist()
+        for number in np.bincount(alike).nonzero()[0].tolist()
     ]
 
 

@@ -220,10 +220,12 @@ class Place:
 
     def unused(self) -> list[str]:
         """Return the names of what is to be left out, and was nowhere so far."""
+        rest = {field for field in self._fields[self._chosen :] if not field.optional}
+        if not rest:
+            return []
         gone = (key for key, place in self._places.items() if place is None)
         used = {self._fields[number] for key in gone for number, _ in key}
-        rest = set(self._fields[self._chosen :]) - used
-        return sorted(field.name for field in rest if not field.optional)
+        return sorted(field.name for field in rest - used)
 
     @property
     def wanted(self) -> str:

@@ -281,9 +281,10 @@ def earlier(
     at = sort.nonzero()[0]
     if len(at):
         _, group = distinct(text[at] * np.int64(16) + sort[at])
-        mixed = np.isin(text, text[(sort == DAYS) | (sort == SORTS["ordinal"])])
+        mixed = np.zeros(text[-1] + 1, np.bool_)
+        mixed[text[(sort == DAYS) | (sort == SORTS["ordinal"])]] = True
         # None is before one that stands alone.
-        at = at[(np.bincount(group).take(group) > 1) | mixed[at]]
+        at = at[(np.bincount(group).take(group) > 1) | mixed[text[at]]]
     if not len(at):
         return np.zeros(len(sort), np.int32), []
     # Times of a day are marked so too, and words have the form -1.
@@ -291,7 +292,7 @@ def earlier(
     day_first = [forms[day][:1] == DAY_FIRST if day >= 0 else None for day in of_days]
     rows = zip(start[at].tolist(), end[at].tolist(), day_first, strict=True)
     values = [moment(block[begin:last], day_first=first) for begin, last, first in rows]
-    dated = mixed[at] & ((sort[at] != SORTS["int1"]) | (end[at] - start[at] < 3))
+    dated = mixed[text[at]] & ((sort[at] != SORTS["int1"]) | (end[at] - start[at] < 3))
     of_dates = [*compress(values, dated)]
     turns = in_turn(sort[at[dated]], of_dates, text[at[dated]], at[dated])
     of_years = sort[at] == SORTS["year"]

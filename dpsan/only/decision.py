@@ -147,14 +147,13 @@ def decide(
         form[values] = [forms.setdefault(view.near[token], len(forms)) for token in values]
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
-    article = (view.trigger == rules.triggers.index("a") + 1).nonzero()[0]
+    article = (view.trigger == rules.triggers["a"]).nonzero()[0]
     articles = np.zeros((0, 3), np.int64)
     if len(article):
         articles = _articles(view, rules, match.state.text, article, row)
     caps = view.caps.copy()
-    eased = rules.nouns[group] & (caps == TITLE) | (rules.nouns | rules.brands)[group] & (
-        caps == UPPER
-    )
+    eased = rules.nouns[group] & (caps == TITLE)
+    eased |= (rules.nouns | rules.brands)[group] & (caps == UPPER)
     loud = eased.nonzero()[0]
     if len(loud):
         # COPD may become asthma, and Crohn's disease too: in small letters
@@ -230,17 +229,16 @@ def _articles(
 def _leaders(
     view: View, rules: Rules, group: NDArray[np.int16], at: NDArray[np.intp], first: Ints
 ) -> NDArray[np.int64]:
-    """Return the row of the country of a nation, or of the city before a country or state; -1:
-    none.
-    """
+    """Return the row of the country of a nation, of the city before a country or state, or -1."""
     out = np.full(len(at), -1, np.int64)
     nations = rules.codes(NATIONS)
-    homes = rules.codes(name for name in rules.groups if name == CITY or name[:5] == f"{CITY}_")
-    for names, cities in ((STATES, rules.codes([AMERICAN])), ([COUNTRY], homes)):
+    for names, city in ((STATES, AMERICAN), ([COUNTRY], CITY)):
         rows = among(group[at], rules.codes(names)).nonzero()[0]
-        near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
-        behind = rows[near & among(group[at[rows] - 1], cities)]
-        out[behind] = behind - 1
+        if len(rows):
+            near = among(view.gap[at[rows]], [GAP["comma"], GAP["space"], GAP["line"]])
+            cities = rules.codes(name for name in rules.groups if name.split("_")[0] == city)
+            behind = rows[near & among(group[at[rows] - 1], cities)]
+            out[behind] = behind - 1
     if not len(rows):
         return out
     # Of the words for nations those that have a country in their text, whatever the block is.
@@ -382,6 +380,8 @@ def _again(
     group_of[view.equal[named]] = group[named]
     again = (group <= PASS) & (group_of[view.equal] > PASS) & (view.form < 0)
     again &= rules.kept[group_of[view.equal]] & ~view.labelled(KEPT)
+    if not again.any():
+        return group
     pronoun, beside = among(view.trigger, rules.trigger_codes("pronoun")), view.gap == GAP["space"]
     plain = np.roll(pronoun & beside, -1) | np.roll(pronoun, 1) & beside & (view.caps == LOWER)
     names = ("plain??", "closed", "amb", "name??", "month??")

@@ -255,7 +255,7 @@ class Draws:
         leader = np.append(decision.key, -1)[decision.leader[slots.row]]
         groups = [plan.pool[0] for plan in slots.plans]
         country = np.array([group in (COUNTRY, *STATES) for group in groups])[slots.pool]
-        if self.plans.injective and self.together:
+        if self.plans.injective and self.together and (leader >= 0).any():
             cities = np.array([group in self._homelands for group in groups])[slots.pool]
             leading = cities | country
             leading &= slots.table >= 0  # the list may have a word of a unit no more

@@ -26,7 +26,7 @@ def _context(rules: Rules, found: Packed, name: str) -> NDArray[np.intp]:
     """Return the words of a kind, ascending."""
     tests = [test for test in rules.contexts[name] if found.present[test]]
     places = [found.begins([test]) for test in tests] or [np.zeros(0, np.intp)]
-    return np.unique(np.concatenate(places)) if len(places) > 1 else places[0]
+    return np.flatnonzero(np.bincount(np.concatenate(places))) if places[1:] else places[0]
 
 
 class Match:
@@ -65,9 +65,8 @@ class Match:
     def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
         """Return whether a term holds at some tokens."""
         parsed = self.rules.terms[term]
-        values = [
-            table.take(self._fields[field].take(at)) for field, table in parsed.tables.items()
-        ]
+        tables = parsed.tables.items()
+        values = [table.take(self._fields[field].take(at)) for field, table in tables]
         values += [self.relation(name, at) == wanted for name, wanted in parsed.related]
         out: Flags = reduce(or_, values)
         return out
@@ -101,11 +100,12 @@ class Match:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""
         rules = self.rules
         present = self._found.present
-        fewest = np.minimum.reduceat(present[rules.pattern_tests], rules.pattern_starts)
-        self._found.look_up(rules.pattern_tests[fewest.take(rules.pattern_of) > 0])
+        tests, starts, pattern_of = rules.pattern_tests
+        fewest = np.minimum.reduceat(present.take(tests), starts)
+        self._found.look_up(tests[fewest.take(pattern_of) > 0])
         for row in fewest.nonzero()[0].tolist():
             pattern = rules.patterns[row]
-            if pattern.drawn and not all(groups & self._groups for groups in pattern.drawn):
+            if not all(map(self._groups.__and__, pattern.drawn)):
                 continue
             at = self._holding(pattern.terms, self._found.begins(pattern.tests))
             if len(at):

@@ -72,9 +72,10 @@ def find_initials(view: View, places: Places) -> None:
     """Find which two capitals are the initials of one pair of words in their text."""
     word = (view.form < 0) & (view.trigger == 0) & ~view.labelled(EDGE, "func")
     two = (word & (view.caps == UPPER) & (places.end - places.start == 2)).nonzero()[0]
+    if not len(two):
+        return
     name = word & among(view.caps, [TITLE, MIXED]) & view.labelled(*_NAMED)
-    pair = name[:-1] & name[1:] & (view.gap[1:] == GAP["space"]) if len(two) else name[:0]
-    first = pair.nonzero()[0]
+    first = (name[:-1] & name[1:] & (view.gap[1:] == GAP["space"])).nonzero()[0]
     first = first[np.isin(view.text[first], view.text[two])]
     of_letters: defaultdict[tuple[int, str], set[tuple[int, int]]] = defaultdict(set)
     for text, token in zip(view.text[first].tolist(), first.tolist(), strict=True):

@@ -16,6 +16,7 @@ from itertools import chain, product
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.only import relations
 from dpsan.only.packed import packed
@@ -106,7 +107,9 @@ class Term:
     """An OR of atoms: a table over the codes of each array, and relations with their signs."""
 
     tables: dict[str, Flags]
-    related: tuple[tuple[str, bool], ...] = ()
+    related: tuple[tuple[str, bool], ...]
+    moves: bool
+    """Whether it reads what is drawn."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,8 @@ class Rules:
     """
 
     def __init__(self, text: str, labels: Sequence[str], lists: Mapping[str, str]) -> None:
-        self.labels = tuple(labels)
+        self.labels = {label: code for code, label in enumerate(labels)}
+        """Code of each label, ascending."""
         rows = [line.split("\t") for line in text.splitlines()]
         rows = [row for row in rows if len(row) > 2 and not row[0].startswith("#")]
         types = [row for row in rows if row[0] == "type"]
@@ -149,9 +153,12 @@ class Rules:
         pairs = [pair.split("=") for row in rows if row[0] == OWN for pair in row[2].split()]
         self._own = dict(pairs)
         self._elements = {row[1]: row[2] for row in rows if row[0] == "element"}
+        self._read: dict[str, list[str]] = {}
+        """Terms of the elements so far."""
         self._words = {row[1]: row[2].split() for row in rows if row[0] == "words"}
-        self.triggers = sorted(set(chain.from_iterable(self._words.values())))
-        """Words that rules may know by name; the code of each is its position plus 1."""
+        words = sorted(set(chain.from_iterable(self._words.values())))
+        self.triggers = {word: code for code, word in enumerate(words, 1)}
+        """Codes of the words that rules may know by name, ascending."""
         self.countries = {row[1]: re.compile(row[3]) for row in rows if row[0] == "country"}
         """Forms of strings that show a country."""
         self.shown = self.countries
@@ -205,23 +212,22 @@ class Rules:
         """True for groups of brands: Toyota may stand for BMW."""
         self.kept = np.ones(len(self.groups), np.bool_)
         """True for the groups that are drawn."""
-        self._list_patterns()
 
-    def _list_patterns(self) -> None:
-        """List the patterns of all rules, with what must be there for one to hold."""
-        self.patterns = [
+    @cached_property
+    def patterns(self) -> list[Pattern]:
+        """The patterns of all rules from top to bottom, with what must be there for one to hold."""
+        return [
             self._pattern(number, positions)
             for number, rule in enumerate(self.rules)
             for positions in rule.patterns
         ]
-        """From top to bottom."""
-        self.pattern_tests = np.array([*chain.from_iterable(row.tests for row in self.patterns)])
-        """Tests of the positions of all patterns."""
+
+    @cached_property
+    def pattern_tests(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Tests of the positions of all patterns, where those of each begin, and its index."""
         sizes = [len(row.tests) for row in self.patterns]
-        self.pattern_starts = np.cumsum([0, *sizes])[:-1]
-        """Where the tests of each pattern begin."""
-        self.pattern_of = np.arange(len(sizes)).repeat(sizes)
-        """Index of the pattern of each of these tests."""
+        tests = np.array([*chain.from_iterable(row.tests for row in self.patterns)])
+        return tests, np.cumsum([0, *sizes])[:-1], np.arange(len(sizes)).repeat(sizes)
 
     def _pattern(self, number: int, positions: tuple[Position, ...]) -> Pattern:
         tests = [position.test for position in positions]
@@ -236,7 +242,8 @@ class Rules:
         for name in position.moving:
             term = self.terms[name]
             if not term.related and [*term.tables] == ["group"] and not term.tables["group"][0]:
-                yield sum(1 << code for code in term.tables["group"].nonzero()[0].tolist())
+                bits = np.packbits(term.tables["group"], bitorder="little")
+                yield int.from_bytes(bits.tobytes(), "little")
 
     def draw_classes(self, names: Iterable[str]) -> None:
         """Draw the groups of some classes alone; the others stay a context of the rules."""
@@ -246,7 +253,6 @@ class Rules:
         for text, term in self.terms.items():
             if UNCHOSEN in text.split("|"):
                 term.tables["group"][passing] = True
-        self._list_patterns()
 
     def join_roles(self) -> None:
         """Draw all names from one group, and all places from another."""
@@ -269,7 +275,7 @@ class Rules:
 
     def trigger_codes(self, name: str) -> list[int]:
         """Return the codes of the trigger words of a set, such as those before a letter."""
-        return [self.triggers.index(word) + 1 for word in self._words.get(name, ())]
+        return [*map(self.triggers.__getitem__, self._words.get(name, ()))]
 
     @cached_property
     def unclassed(self) -> Flags:
@@ -286,7 +292,7 @@ class Rules:
         """Return the codes of a set of labels, or of one label."""
         names = self._sets.get(name, [name])
         members = chain(*(self._sets.get(member, [member]) for member in names))
-        return [self.labels.index(label) for label in members]
+        return [*map(self.labels.__getitem__, members)]
 
     def codes(self, names: Iterable[str]) -> list[int]:
         """Return the codes of the groups that occur in a rule or label."""
@@ -303,14 +309,14 @@ class Rules:
             if match is None:
                 raise ValueError(f"no position: {part!r}")
             gaps, element, low, high, arrow, group = match.groups()
-            terms = self._element(element)
+            terms = [*self._element(element)]
             if gaps is None and number and not any("~" in term for term in terms):
                 gaps = "space"
             if gaps and gaps != "any":
                 terms.append(self._term("|".join("~" + gap for gap in gaps.split("|"))))
-            if not any(EDGE in term.split("|") for term in terms):
+            if not any(EDGE in term and EDGE in term.split("|") for term in terms):
                 terms.append(self._term(f"!{EDGE}"))
-            moving = tuple(term for term in terms if self._moves(term))
+            moving = tuple(term for term in terms if self.terms[term].moves)
             fixed = self._test(term for term in terms if term not in moving)
             code = self.group(group) if arrow and group != OWN else UNDECIDED
             position = Position(fixed, moving, group, code, arrow == "=>")
@@ -338,8 +344,8 @@ class Rules:
 
     def _element(self, text: str) -> list[str]:
         """Return the terms of an element; the names of `element` rows are written out."""
-        terms: list[str] = []
-        for term in text.split("&"):
+        terms = self._read.setdefault(text, [])
+        for term in () if terms else text.split("&"):
             if term in self._elements:
                 terms += self._element(self._elements[term])
             else:
@@ -362,7 +368,8 @@ class Rules:
                 mask[list(codes)] = True
                 table = tables.setdefault(field, np.zeros(CODES, np.bool_))
                 table |= mask if holds else ~mask
-        self.terms[text] = Term(tables, tuple(related))
+        moves = "group" in tables or any(name in relations.MOVING for name, _ in related)
+        self.terms[text] = Term(tables, tuple(related), moves)
         return text
 
     def _atom(self, name: str) -> tuple[str, Iterable[int]]:
@@ -386,14 +393,8 @@ class Rules:
             groups = self._group_sets.get(name[6:], [name[6:]])
             return "group", [self.group(group) for group in groups]
         if name in self._words:
-            return "trigger", [self.triggers.index(word) + 1 for word in self._words[name]]
+            return "trigger", self.trigger_codes(name)
         if name.startswith("of_") or name in {*relations.FIXED, *relations.MOVING, *self.countries}:
             return "relation", []
         first = (label * PATTERNS for label in self.label_codes(name))
         return "kind", [code + caps for code in first for caps in range(PATTERNS)]
-
-    def _moves(self, term: str) -> bool:
-        """Return whether a term reads what is drawn."""
-        parsed = self.terms[term]
-        moving = any(name in relations.MOVING for name, _ in parsed.related)
-        return "group" in parsed.tables or moving

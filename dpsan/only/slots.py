@@ -119,11 +119,12 @@ class Slots:
 
     def recall(self, units: Mapping[int, Units]) -> None:
         """Give the slots that their unit has what they became."""
-        known = [unit for unit in {*self.unit.tolist()} if unit_of(units, unit).words]
-        rows = np.isin(self.unit, known).nonzero()[0]
-        columns = rows, self.unit[rows], self.pool[rows], self.key[rows]
-        for at, unit, pool, key in zip(*(column.tolist() for column in columns), strict=True):
-            word = unit_of(units, unit).words[self.plans[pool].home].get(key)
+        numbers = self.unit.tolist()
+        of_number = {number: unit_of(units, number).words for number in {*numbers}}
+        rows = zip(numbers, self.pool.tolist(), self.key.tolist(), strict=True)
+        for at, (number, pool, key) in enumerate(rows if any(of_number.values()) else ()):
+            words = of_number[number]
+            word = words[self.plans[pool].home].get(key) if words else None
             if word is not None:
                 self.new[at], self.chance[at] = False, word.chance
                 self.table[at], self.number[at] = word.table, word.number
@@ -143,11 +144,8 @@ class Slots:
     def remember(self, units: Mapping[int, Units], new: Iterable[int]) -> None:
         """Add new slots to their units, in the order of their draws."""
         for at in new:
-            table, number, plan = (
-                int(self.table[at]),
-                int(self.number[at]),
-                self.plans[self.pool[at]],
-            )
+            table, number = int(self.table[at]), int(self.number[at])
+            plan = self.plans[self.pool[at]]
             text = self.texts[number] if table < 0 else ""
             word = Word(plan.pool, table, number, text, float(self.chance[at]), int(self.taken[at]))
             unit_of(units, int(self.unit[at])).words[plan.home][int(self.key[at])] = word
@@ -254,7 +252,7 @@ def fit_ages(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]]) -
     texts = {*decision.text[rows].tolist()} - {*tied}
     found = {text: (set[int](), set[int](), set[int]()) for text in texts}
     rows = among(decision.group, [age, year]).nonzero()[0] if texts else rows[:0]
-    for row in rows[np.isin(decision.text[rows], [*texts])].tolist():
+    for row in (row for row in rows.tolist() if int(decision.text[row]) in texts):
         late = decision.group[row] == year and decision.forms[decision.form[row]][:1] in LATE_YEARS
         part = int(decision.group[row] == year) + int(late)
         found[int(decision.text[row])][part].add(int(slots.of_row[row]))

@@ -102,4 +102,5 @@ class View:
 
     def labelled(self, *names: str) -> Flags:
         """Return which tokens have one of some labels."""
-        return among(self.label, [self.code[name] for name in names])
+        codes = [self.code[name] for name in names]
+        return among(self.label, codes) if codes[1:] else np.asarray(self.label == codes[0])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import accumulate, chain, groupby
 from operator import itemgetter
 from typing import Any, Final
 
@@ -138,7 +138,7 @@ class Viewer:
         text = BETWEEN + BETWEEN.join(texts) + BETWEEN
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         bits, small = self._characters(points)
-        edges = np.append(0, np.cumsum([len(text) + 1 for text in texts])).astype(np.int32)
+        edges = np.array([*accumulate((len(text) + 1 for text in texts), initial=0)], np.int32)
         marks = (bits & APOSTROPHE != 0).nonzero()[0]
         capitals = running(bits & CAPITAL != 0)
         block = Block(text, points, small, bits, Hashes(small), capitals, marks, edges)

@@ -25,6 +25,7 @@ from typing import Final, Protocol, Self, TypeAlias
 
 from dpsan.embeddings.store import Store
 from dpsan.errors import DpsanError, EmbeddingError, UnexpectedError
+from dpsan.run.plan import few_searches
 from dpsan.sanitize.decided import DecidedTexts
 from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -222,8 +223,9 @@ def _serve(parent: Connection, spec: Settings, root: Path, digest: str) -> None:
     except Exception as error:  # noqa: BLE001, raised in the parent
         opened = portable(error)
     try:
-        while True:
-            parent.send(_answer(opened, parent.recv()))
+        with few_searches():
+            while True:
+                parent.send(_answer(opened, parent.recv()))
     except EOFError:
         return
     except Exception:  # noqa: BLE001, the parent tells of it; a traceback could hold text

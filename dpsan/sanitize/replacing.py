@@ -82,7 +82,7 @@ class OnlyRewriter:
         if spec.roles == "off":
             self.rules.join_roles()
         self.marks = marks(self.rules)
-        self.viewer = Viewer(self.lexicon, self.rules.triggers, sorted(spec.keep), user_lists)
+        self.viewer = Viewer(self.lexicon, [*self.rules.triggers], sorted(spec.keep), user_lists)
         self.keyed = spec.consistent in (Scope.FILE, Scope.RUN)
         if self.keyed:  # a town has one replacement in texts of all countries
             self.rules.shown = {}

@@ -1,5 +1,6 @@
 """The pool: a worker's death, at any moment, is an answer and never a wait without end."""
 
+import gc
 import os
 import pickle
 import signal
@@ -102,6 +103,25 @@ def test_an_error_of_a_worker_is_its_answer(spec, tmp_path):
         for _ in range(2):
             with pytest.raises(DpsanError, match=r"two\.txt: no such file"):
                 pool.submit(texts()).result(300)
+
+
+def test_a_worker_looks_for_cycles_of_objects_seldom(spec, tmp_path, monkeypatch):
+    """As the program itself does: it takes a tenth of the time, and finds none."""
+    seldom = []
+
+    class Parent:
+        def recv(self):
+            if seldom:
+                raise EOFError
+            return texts()
+
+        def send(self, done):
+            seldom.append((len(done.lines), gc.get_threshold()[0] > 10_000))
+
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    workers._serve(Parent(), spec, tmp_path, digest(spec))
+    assert seldom == [(150, True)]
+    assert gc.get_threshold()[0] < 10_000
 
 
 def test_workers_open_the_vocabulary_of_the_guarantee(spec, tmp_path):

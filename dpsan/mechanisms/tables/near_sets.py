@@ -217,7 +217,7 @@ class NearSets:
         if (self.starts[ids] >= 0).all():
             return
         with _MAKING:
-            missing = np.unique(ids[self.starts[ids] < 0])
+            missing = np.flatnonzero(np.bincount(ids[self.starts[ids] < 0]))
             for at in range(0, len(missing), _WORDS):
                 part = missing[at : at + _WORDS]
                 self._add(part, self._made(part))

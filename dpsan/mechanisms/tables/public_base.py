@@ -198,7 +198,8 @@ def softened(
     m = min(n, _EVEN, _EVEN_RATIO * len(solved["words"]))
     chosen, among = np.arange(_SPARED, m), m
     if always is not None and m > _FEW:
-        chosen, among = np.union1d(chosen, always[always >= _SPARED]), n
+        times = np.bincount(np.append(chosen, always[always >= _SPARED]))
+        chosen, among = np.flatnonzero(times), n  # np.unique would import numpy.ma
     usual = np.sqrt(public_inputs(counts, n, among, 0, 1.0)[1][chosen])
     if len(usual):
         share = even * others / spread * scale / math.fsum(usual.tolist())
