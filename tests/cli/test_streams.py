@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from support import started, wait_for
+from support import cases, started, wait_for
 
 LINE = b"here there, HERE\r\n"
 BASE = ["-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary"]
@@ -48,6 +48,25 @@ def test_in_place_and_compression(folder, dpsan):
     told = [json.loads(row) for row in (folder / "audit").read_bytes().splitlines()]
     digest = hashlib.sha256((folder / "c.gz").read_bytes()).hexdigest()
     assert told[-2]["output_sha256"] == digest
+
+
+PACKED = gzip.compress(LINE, mtime=0)
+
+
+@cases(
+    "data lines",
+    (PACKED + gzip.compress(b"", mtime=0) + PACKED, 2),
+    (PACKED + PACKED + bytes(99), 2),
+    (PACKED + PACKED[:-3], 0),
+    (PACKED + PACKED[:-8] + bytes(8), 0),
+    (PACKED + b"rubbish", 0),
+    (LINE, 0),
+)
+def test_members_of_gzip(folder, dpsan, data, lines):
+    (folder / "a.txt.gz").write_bytes(data)
+    done = dpsan("rewrite", *BASE, "a.txt.gz", "-o", "out", cwd=folder, status=int(not lines))
+    assert done.stderr.count(b"\n") == int(not lines)
+    assert not lines or (folder / "out").read_bytes() == LINE.lower() * lines
 
 
 def test_zstandard(folder, dpsan):

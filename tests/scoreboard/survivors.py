@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from scoreboard import fork
@@ -17,22 +18,47 @@ _SETTINGS = {
     "exponential, again": f"-e 1 -m exponential {_SMALL}",
 }
 """The last two use one cache, one after the other."""
-_TESTS = (
-    "checks/test_checks.py::test_the_program_has_no_fault_with_any_option",
-    "checks/test_checks.py::test_every_mechanism_prints_its_loss_and_draws_as_it_says",
-    "mechanisms/test_tables.py::test_knn_response_outside_draws_every_other_word",
-    "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
-    "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
-    "mechanisms/test_public_words.py::test_draws_agree_with_probabilities",
-    "privacy/test_certificate.py::test_a_cached_certificate_is_that_of_its_own_epsilon",
-    "privacy/test_randomness.py::test_no_third_of_the_numbers_comes_more_often",
-    "privacy/test_randomness.py::test_every_block_of_a_long_record_has_numbers_of_its_own",
-    "run/test_ledger.py::test_nobody_who_reads_a_ledger_can_test_guesses_of_its_records",
-    "run/test_memo.py::test_nobody_who_reads_a_memo_can_test_guesses_of_its_messages",
-    "run/test_shared_numbers.py",
-    "sanitize/test_statement.py",
-    "space/test_space.py::test_a_file_that_changes_while_it_is_opened",
-)
+TESTS: dict[str, tuple[str, ...]] = {
+    "regressions": (
+        "checks/test_checks.py::test_the_program_has_no_fault_with_any_option",
+        "checks/test_checks.py::test_every_mechanism_prints_its_loss_and_draws_as_it_says",
+        "mechanisms/test_tables.py::test_knn_response_outside_draws_every_other_word",
+        "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
+        "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
+        "mechanisms/test_public_words.py::test_draws_agree_with_probabilities",
+        "privacy/test_certificate.py::test_a_cached_certificate_is_that_of_its_own_epsilon",
+        "privacy/test_randomness.py::test_no_third_of_the_numbers_comes_more_often",
+        "privacy/test_randomness.py::test_every_block_of_a_long_record_has_numbers_of_its_own",
+        "run/test_ledger.py::test_nobody_who_reads_a_ledger_can_test_guesses_of_its_records",
+        "run/test_memo.py::test_nobody_who_reads_a_memo_can_test_guesses_of_its_messages",
+        "run/test_shared_numbers.py",
+        "sanitize/test_statement.py",
+        "space/test_space.py::test_a_file_that_changes_while_it_is_opened",
+    ),
+    "first": (
+        "embeddings/test_cache.py::test_threads_build_once_and_note_that_they_wait",
+        "embeddings/test_cache.py::test_modes",
+        "embeddings/test_cache_crash.py",
+    ),
+    "resume": ("run/test_same_request.py",),
+    "relations": ("run/test_same_files.py",),
+    "shape": ("checks/test_checks.py::test_the_program_has_no_fault_with_any_option",),
+    "seed": (
+        "run/test_consistent_runs.py::test_every_way_to_run_draws_the_same_words",
+        "mechanisms/test_contract.py::test_same_streams_same_output",
+        "sanitize/test_sanitizer.py::test_any_batching_and_any_copy_give_the_same",
+    ),
+    "suites": (
+        "cli/test_streams.py::test_members_of_gzip",
+        "formats/test_formats_jsonl.py",
+        "formats/test_formats_text.py",
+        "text/test_text.py",
+        "text/test_whole_tokens.py",
+    ),
+    "verify": ("analysis/test_verify.py", "analysis/test_verify_program.py"),
+    "nearest": ("space/test_space.py", "space/test_int8_search.py"),
+}
+"""Rows that are tests, which must find the mutants of these rows."""
 
 
 def _verified(row, size, folder, commands):
@@ -62,11 +88,10 @@ def settings(row: Row, size: Size, folder: Path) -> None:
     _verified(row, size, folder, _SETTINGS)
 
 
-@row("regressions", "tests that see what `verify` once did not", "0")
-def regressions(row: Row, size: Size, folder: Path) -> None:
-    """The tests that are nearest to the mutants of this row."""
-    tests = [str(ROOT / "tests" / each) for each in _TESTS]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", *tests]
+def _tested(tests: tuple[str, ...], row: Row, size: Size, folder: Path) -> None:
+    paths = [str(ROOT / "tests" / each) for each in tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", *paths]
+    command += ["-x"] * (size is Size.MUTANT)
     given = {"cwd": folder, "env": environment(folder)}
     done = subprocess.run(command, capture_output=True, text=True, **given)
     passed = re.search(r"(\d+) passed", done.stdout)
@@ -75,3 +100,7 @@ def regressions(row: Row, size: Size, folder: Path) -> None:
         row.count(failed, True)
     row.count(f"pytest: exit status {done.returncode}", done.returncode not in (0, 1))
     row.count("no test", not row.tried and not row.bad)
+
+
+for _name, _tests in TESTS.items():
+    row(_name, f"tests of the row {_name}", "0")(partial(_tested, _tests))
