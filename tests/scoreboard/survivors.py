@@ -22,6 +22,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "regressions": (
         "checks/test_checks.py::test_the_program_has_no_fault_with_any_option",
         "checks/test_checks.py::test_every_mechanism_prints_its_loss_and_draws_as_it_says",
+        "formats/test_documents.py::test_a_page",
+        "formats/test_formats_docx.py::test_planted_everywhere",
         "mechanisms/test_tables.py::test_knn_response_outside_draws_every_other_word",
         "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
         "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
@@ -35,6 +37,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         "sanitize/test_statement.py",
         "space/test_space.py::test_a_file_that_changes_while_it_is_opened",
     ),
+    "cache": (
+        "embeddings/test_cache.py::test_a_file_that_is_not_what_was_saved_is_noticed",
+        "embeddings/test_cache.py::test_every_bit_counts",
+    ),
     "first": (
         "embeddings/test_cache.py::test_threads_build_once_and_note_that_they_wait",
         "embeddings/test_cache.py::test_modes",
@@ -42,6 +48,12 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "resume": ("run/test_same_request.py",),
     "relations": ("run/test_same_files.py",),
+    "moving": (
+        "files/test_final_name.py::test_what_appears_during_a_run_stays",
+        "cli/test_streams.py::test_members_of_gzip",
+        "analysis/test_report.py::test_command",
+        "run/test_same_files.py::test_relations_of_rewrite",
+    ),
     "shape": ("checks/test_checks.py::test_the_program_has_no_fault_with_any_option",),
     "seed": (
         "run/test_consistent_runs.py::test_every_way_to_run_draws_the_same_words",
