@@ -2,8 +2,13 @@
 
 import gzip
 import hashlib
+import itertools
 import json
 import os
+import signal
+import threading
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from support import cases, started, wait_for
@@ -28,6 +33,47 @@ def test_workers_end_when_the_program_is_killed(folder, env):
         child.stdout.readline()
         child.kill()
     wait_for(lambda: not group_lives(child.pid))
+
+
+DIED = (
+    b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+    b"dpsan: the output is not whole: it ends where the run failed\n"
+)
+
+
+def numbered(number):
+    """A line that tells its number."""
+    return b" ".join((b"here", b"there")[number >> bit & 1] for bit in range(16)) + b"\n"
+
+
+def feed(child):
+    with suppress(OSError, ValueError):
+        for first in itertools.count(step=100):
+            os.write(child.stdin.fileno(), b"".join(map(numbered, range(first, first + 100))))
+
+
+@cases(
+    "who status told",
+    pytest.param("worker", 1, DIED, marks=pytest.mark.slow),
+    ("reader", 128 + signal.SIGPIPE, b""),
+)
+def test_a_worker_that_is_killed_and_a_reader_that_leaves(folder, env, who, status, told):
+    """What was written is a beginning of the output, in whole lines and in their order."""
+    with started("rewrite", *BASE, "-j", "2", cwd=folder, env=env) as child:
+        feeding = threading.Thread(target=feed, args=(child,))
+        feeding.start()
+        out = child.stdout.readline()
+        if who == "reader":
+            child.stdout.close()
+        else:
+            below = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+            named = {int(each): Path(f"/proc/{each}/cmdline").read_bytes() for each in below}
+            os.kill(next(each for each in named if b"-fork" in named[each]), signal.SIGKILL)
+            out += child.stdout.read()
+        assert (child.wait(300), child.stderr.read()) == (status, told)
+        feeding.join()
+    lines = out.splitlines(keepends=True)
+    assert lines == [numbered(number) for number in range(len(lines))]
 
 
 def test_in_place_and_compression(folder, dpsan):

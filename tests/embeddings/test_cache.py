@@ -129,7 +129,7 @@ def test_threads_build_once_and_note_that_they_wait(tmp_path, monkeypatch):
 
     def build():
         built.append(1)
-        assert all("waiting" in noted.get(timeout=300) for _ in range(3))
+        assert all("waiting" in noted.get(timeout=60) for _ in range(3))
         return small()
 
     store = Store(tmp_path, noted.put)

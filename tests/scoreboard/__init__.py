@@ -8,7 +8,7 @@ from scoreboard.patterns import MUTANTS
 __all__ = ["MUTANTS", "ROWS"]
 
 _MODULES = (
-    "faults kills conversations damage records signalled deaths streams secret_words imports"
+    "faults kills conversations damage records signalled streams secret_words imports"
     " silence closed live cost linear survivors"
 )
 for _name in _MODULES.split():

@@ -41,6 +41,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         "embeddings/test_cache.py::test_a_file_that_is_not_what_was_saved_is_noticed",
         "embeddings/test_cache.py::test_every_bit_counts",
     ),
+    "deaths": (
+        "cli/test_streams.py::test_a_worker_that_is_killed_and_a_reader_that_leaves",
+        "run/test_workers.py::test_a_death_answers_all_work",
+        "run/test_workers.py::test_the_others_do_the_work_of_a_dead_worker",
+    ),
     "first": (
         "embeddings/test_cache.py::test_threads_build_once_and_note_that_they_wait",
         "embeddings/test_cache.py::test_modes",
