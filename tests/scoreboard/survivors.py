@@ -67,13 +67,23 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "suites": (
         "cli/test_streams.py::test_members_of_gzip",
-        "formats/test_formats_jsonl.py",
-        "formats/test_formats_text.py",
-        "text/test_text.py",
-        "text/test_whole_tokens.py",
+        "formats/test_formats_jsonl.py::test_damaged_rows_are_refused_or_right",
+        "formats/test_formats_jsonl.py::test_malformed_tells_place_and_no_content",
+        "formats/test_formats_text.py::test_messages",
+        "text/test_text.py::test_no_letter_or_digit_is_passed_through",
+        "text/test_text.py::test_words",
     ),
-    "verify": ("analysis/test_verify.py", "analysis/test_verify_program.py"),
-    "nearest": ("space/test_space.py", "space/test_int8_search.py"),
+    "verify": (
+        "analysis/test_verify.py::test_broken_and_refuted_mechanisms_are_violated",
+        "analysis/test_verify.py::test_largest_value_that_draws_can_show",
+        "analysis/test_verify_program.py::test_every_noise_has_the_distribution_it_states",
+        "analysis/test_verify_program.py::test_the_same_programs_without_the_defect_are_kept",
+    ),
+    "nearest": (
+        "space/test_int8_search.py::test_a_kernel_that_saturates_gets_seven_bits",
+        "space/test_int8_search.py::test_the_same_rows_and_distances",
+        "space/test_space.py::test_search_is_exact_at_every_distance",
+    ),
 }
 """Rows that are tests, which must find the mutants of these rows."""
 
