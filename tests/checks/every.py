@@ -12,6 +12,7 @@ from checks.shapes import shapes
 from checks.sharing import sharing
 from checks.statement import statement
 from checks.strings import strings
+from checks.unchanged import unchanged
 from dpsan.sanitize.sanitizer import Sanitizer
 
 CHECKS = {
@@ -25,6 +26,7 @@ CHECKS = {
     "shape": shapes,
     "shared numbers": sharing,
     "strings": strings,
+    "unchanged words": unchanged,
 }
 
 
