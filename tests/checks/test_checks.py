@@ -57,6 +57,10 @@ def test_the_program_has_no_fault_on_the_bundled_vocabulary():
     assert faults(Sanitizer(epsilon=8.0)) == {}
 
 
+def test_words_and_numbers_of_one_shape_are_cut_alike_on_the_bundled_vocabulary():
+    assert shapes(Sanitizer(epsilon=8.0, numbers="value")) == ""
+
+
 def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
     one = response(8.0, many_words())
     own = one.inputs_of

@@ -59,6 +59,12 @@ def test_no_letter_or_digit_is_passed_through(line):
             assert category != "Co"
 
 
+def test_every_mark_is_a_word_of_its_own():
+    marks = [each for each in map(chr, range(0x3000)) if unicodedata.category(each)[0] == "M"]
+    seen = [each for each in marks if not INVISIBLE.match(each)]
+    assert [each for each in seen if TOKENIZERS["unicode"](f"( {each} )")[1::2] != [each]] == []
+
+
 def test_only_one_possessive_ending_passes():
     """Issue 13: a row of endings kept its tail."""
     for text in ("Maria's's", "Maria’S's", "x's\u200b's", "Maria's's's", "Maria" + "'s" * 300):
