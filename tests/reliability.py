@@ -38,6 +38,7 @@ from scoreboard import MUTANTS, ROWS  # noqa: E402
 from scoreboard.base import Row, Size  # noqa: E402
 from scoreboard.mutants import measured, verdicts  # noqa: E402
 from scoreboard.patterns import MutantError  # noqa: E402
+from scoreboard.survivors import TESTS  # noqa: E402
 
 
 def row_of(name: str, size: Size) -> Row:
@@ -146,8 +147,8 @@ def main() -> int:
         # As dpsan itself ends.  Python takes its own data apart while threads of Arrow may still
         # read a bad file through it, and then C++ ends the process.
         os._exit(0)
-    # The tests that the row of regressions runs are part of pytest, and CI runs that too.
-    left_out = {"regressions"} if given.quick and not given.mutants else set()
+    # The tests that some rows run are part of pytest, and CI runs that too.
+    left_out = {*TESTS} if given.quick and not given.mutants else set()
     names = given.rows or [name for name in ROWS if name not in left_out]
     if given.mutants:
         return mutants(names, _FOR_CI if given.quick else None, given.named, given.jobs)

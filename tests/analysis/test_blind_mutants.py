@@ -18,6 +18,7 @@ COMMANDS = {
     "verify": "dpsan verify --draws 10000 -e 8",
     "vocabulary": f"{_CHECKS}::test_the_program_has_no_fault_on_the_bundled_vocabulary",
     "articles": f"{_TESTS}/sanitize/test_articles.py",
+    "statement": f"{_TESTS}/sanitize/test_statement.py::test_one_line_by_default",
     "fluent": f"{_CHECKS}::test_fluent_output_is_a_function_of_what_was_drawn[plain]",
 }
 BROKEN = [*mutants(Path(__file__).with_name("blind_mutants.txt"))]

@@ -8,7 +8,6 @@ a row are copied at once, they must be written alike.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from checks import KEY
 from dpsan.privacy.randomness import derive_key, streams_for
@@ -27,75 +26,34 @@ _LETTERS = "fhjpqxyzFHJPQXYZéñßłйжλשק名か\ufffd"
 """Letters of several scripts; of ASCII only letters that are in no literal of docs/strings.md."""
 _DIGITS = "0123456789٣४"
 _BETWEEN = (" ", ", ", "-", "/", ". ", " '", "' ")
-_AT_ONCE = 2000
+_PAIRS, _AT_ONCE = 3000, 750
 _NUMBERS = 200
 """Random numbers of a pair; two strings of two parts take at most 150."""
 _LITERALS = ("www", "cannot", "gimme", "lemme", "gonna", "wanna", "gotta")
 
 
-class Compared(NamedTuple):
-    """Pairs that were compared, and of these the ones that were not cut alike."""
-
-    pairs: int = 0
-    draws: int = 0
-    """Pairs with other numbers of draws."""
-    characters: int = 0
-    """Pairs with other unchanged characters."""
-    otherwise: int = 0
-    """Texts that are not what their audit log says."""
-    example: str = ""
-
-
-def compared(
-    sanitizer: Sanitizer,
-    *,
-    key: bytes = KEY,
-    pairs: int = 3000,
-    kinds: Sequence[str] = KINDS,
-    spans: bool = False,
-) -> Compared:
-    """Compare the draws and the unchanged characters of strings of one shape.
-
-    Args:
-        sanitizer: the program under test.
-        key: fresh.
-        pairs: approximate number of pairs.
-        kinds: patterns as in :data:`KINDS`.
-        spans: True if only words in spans are drawn.
-    """
+def shapes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
+    """Compare strings of one shape; in every second batch only words in spans are drawn."""
     single, words = sanitizer.by_text(), sanitizer.embeddings.index_to_key
-    made = list(_pairs(words, kinds, pairs, derive_key(key, "pairs")))
-    texts = [text for *pair, _ in made for text in pair]
-    drawn_spans = [[span] for *_, span in made for _ in "12"] if spans else None
-    pieces: list[tuple[list[str], list[int]]] = []
-    otherwise = draws = characters = many = 0
-    for at in range(0, len(texts), _AT_ONCE):
-        part = slice(at, at + _AT_ONCE)
-        run, spanned = derive_key(key, "run", at), drawn_spans and drawn_spans[part]
-        done = single.sanitize(texts[part], run, audit=True, spans=spanned)
-        pieces += _passed(done)
-        lines = single.sanitize(texts[part], run, spans=spanned).lines
-        otherwise += sum(a != b for a, b in zip(lines, done.lines, strict=True))
-    kept, example = [*Action].index(Action.KEPT), ""
-    for at, (first, second) in enumerate(zip(pieces[::2], pieces[1::2], strict=True)):
-        if kept in first[1] or kept in second[1]:
-            continue  # the list decides, as the statement says
-        many += 1
-        more = _drawn(sanitizer, first[1]) != _drawn(sanitizer, second[1])
-        draws, characters = draws + more, characters + (first[0] != second[0])
-        if more or first[0] != second[0]:
-            example = example or f"{made[at][0]!r} and {made[at][1]!r}"
-    return Compared(many, draws, characters, otherwise, example)
-
-
-def shapes(sanitizer: Sanitizer) -> str:
-    """Compare strings of one shape, with the settings of a sanitizer."""
-    done = compared(sanitizer)
-    if done.otherwise:
-        return f"{done.otherwise:,} texts are not what their audit log says"
-    if done.draws or done.characters:
-        return f"strings of one shape are cut in two ways: {done.example}"
-    return "" if done.pairs else "every string that was tried is on the keep list"
+    made = list(_pairs(words, derive_key(key, "pairs")))
+    kept, many = [*Action].index(Action.KEPT), 0
+    for at in range(0, len(made), _AT_ONCE):
+        some, run = made[at : at + _AT_ONCE], derive_key(key, "run", at)
+        texts = [text for *pair, _ in some for text in pair]
+        spans = [[span] for *_, span in some for _ in "12"] if at % (2 * _AT_ONCE) else None
+        done = single.sanitize(texts, run, audit=True, spans=spans)
+        lines = single.sanitize(texts, run, spans=spans).lines
+        if wrong := sum(a != b for a, b in zip(lines, done.lines, strict=True)):
+            return f"{wrong:,} texts are not what their audit log says"
+        pieces = [*_passed(done)]
+        for (one, other, _), first, second in zip(some, pieces[::2], pieces[1::2], strict=True):
+            if kept in first[1] or kept in second[1]:
+                continue  # the list decides, as the statement says
+            many += 1
+            drawn = [_drawn(sanitizer, actions) for _, actions in (first, second)]
+            if drawn[0] != drawn[1] or first[0] != second[0]:
+                return f"strings of one shape are cut in two ways: {one!r} and {other!r}"
+    return "" if many else "every string that was tried is on the keep list"
 
 
 def _passed(done: Sanitized) -> Iterator[tuple[list[str], list[int]]]:
@@ -126,17 +84,15 @@ def _drawn(sanitizer: Sanitizer, actions: Sequence[int]) -> list[int]:
     return [drawn if each in words else each for each in actions]
 
 
-def _pairs(
-    words: Sequence[str], kinds: Sequence[str], pairs: int, key: bytes
-) -> Iterator[tuple[str, str, tuple[int, int]]]:
+def _pairs(words: Sequence[str], key: bytes) -> Iterator[tuple[str, str, tuple[int, int]]]:
     """Yield pairs of strings of one shape, and the span that is drawn where only spans are.
 
     The first string of every second pair is of the vocabulary.
     """
-    numbers = streams_for(key, range(pairs), [1] * pairs).bits("shapes", _NUMBERS)
+    numbers = streams_for(key, range(_PAIRS), [1] * _PAIRS).bits("shapes", _NUMBERS)
     for at, row in enumerate(numbers.tolist()):
         rest = iter(row)
-        source = words if at % 2 else kinds
+        source = words if at % 2 else KINDS
         parts = [source[next(rest) % len(source)] for _ in range(1 + next(rest) % 2)]
         between = _BETWEEN[next(rest) % len(_BETWEEN)]
         if not at % 2:

@@ -57,6 +57,10 @@ def test_the_program_has_no_fault_on_the_bundled_vocabulary():
     assert faults(Sanitizer(epsilon=8.0)) == {}
 
 
+def test_words_and_numbers_of_one_shape_are_cut_alike_on_the_bundled_vocabulary():
+    assert shapes(Sanitizer(epsilon=8.0, numbers="value")) == ""
+
+
 def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
     one = response(8.0, many_words())
     own = one.inputs_of
@@ -64,16 +68,6 @@ def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
         one, "inputs_of", lambda text: [(w, -3 if "@" in w else c) for w, c in own(text)]
     )
     assert_found(strings(one), "not drawn: e-mail address")
-
-
-def test_a_long_line_with_draws_of_its_own_is_found(monkeypatch):
-    own = Rewriter._rewrite
-
-    def drawn(self, batch, texts, *, before=0, **more):
-        return own(self, batch, texts, **more)
-
-    monkeypatch.setattr(Rewriter, "_rewrite", drawn)
-    assert_found(strings(response(8.0, many_words())), "above 1 MiB")
 
 
 def test_quotes_and_escapes_of_the_old_text_are_found(monkeypatch):
@@ -163,25 +157,6 @@ def test_each_figure_that_is_too_small_is_found(name, epsilon, key, change):
 
     with mock.patch.object(Statement, "figures", other):
         assert_found(statement(sanitizer), " of ".join(key))
-
-
-LINES = [
-    ("knn-response", 8.0, "LDP epsilon 16", "LDP epsilon 8", "of copies: a run does not print"),
-    ("santext-plus", 0.9, "NOT GUARANTEED", "guaranteed", "not proved"),
-]
-
-
-@pytest.mark.parametrize(("name", "epsilon", "old", "new", "what"), LINES)
-def test_lines_without_a_figure_are_found(name, epsilon, old, new, what):
-    sanitizer, whole = made(name, epsilon), Statement.lines
-
-    def other(self, *, verbose=False):
-        lines = whole(self, verbose=verbose)
-        assert any(old in line for line in lines), lines
-        return [line.replace(old, new) for line in lines]
-
-    with mock.patch.object(Statement, "lines", other):
-        assert_found(statement(sanitizer), what)
 
 
 CONFIGURATIONS = {

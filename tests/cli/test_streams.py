@@ -2,11 +2,16 @@
 
 import gzip
 import hashlib
+import itertools
 import json
 import os
+import signal
+import threading
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from support import started, wait_for
+from support import cases, started, wait_for
 
 LINE = b"here there, HERE\r\n"
 BASE = ["-q", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--case", "vocabulary"]
@@ -30,6 +35,47 @@ def test_workers_end_when_the_program_is_killed(folder, env):
     wait_for(lambda: not group_lives(child.pid))
 
 
+DIED = (
+    b"dpsan: a worker process died (out of memory? try a smaller -j)\n"
+    b"dpsan: the output is not whole: it ends where the run failed\n"
+)
+
+
+def numbered(number):
+    """A line that tells its number."""
+    return b" ".join((b"here", b"there")[number >> bit & 1] for bit in range(16)) + b"\n"
+
+
+def feed(child):
+    with suppress(OSError, ValueError):
+        for first in itertools.count(step=100):
+            os.write(child.stdin.fileno(), b"".join(map(numbered, range(first, first + 100))))
+
+
+@cases(
+    "who status told",
+    pytest.param("worker", 1, DIED, marks=pytest.mark.slow),
+    ("reader", 128 + signal.SIGPIPE, b""),
+)
+def test_a_worker_that_is_killed_and_a_reader_that_leaves(folder, env, who, status, told):
+    """What was written is a beginning of the output, in whole lines and in their order."""
+    with started("rewrite", *BASE, "-j", "2", cwd=folder, env=env) as child:
+        feeding = threading.Thread(target=feed, args=(child,))
+        feeding.start()
+        out = child.stdout.readline()
+        if who == "reader":
+            child.stdout.close()
+        else:
+            below = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+            named = {int(each): Path(f"/proc/{each}/cmdline").read_bytes() for each in below}
+            os.kill(next(each for each in named if b"-fork" in named[each]), signal.SIGKILL)
+            out += child.stdout.read()
+        assert (child.wait(300), child.stderr.read()) == (status, told)
+        feeding.join()
+    lines = out.splitlines(keepends=True)
+    assert lines == [numbered(number) for number in range(len(lines))]
+
+
 def test_in_place_and_compression(folder, dpsan):
     for name in ("a.txt", "b.txt.gz"):
         data = gzip.compress(LINE) if name.endswith(".gz") else LINE
@@ -48,6 +94,25 @@ def test_in_place_and_compression(folder, dpsan):
     told = [json.loads(row) for row in (folder / "audit").read_bytes().splitlines()]
     digest = hashlib.sha256((folder / "c.gz").read_bytes()).hexdigest()
     assert told[-2]["output_sha256"] == digest
+
+
+PACKED = gzip.compress(LINE, mtime=0)
+
+
+@cases(
+    "data lines",
+    (PACKED + gzip.compress(b"", mtime=0) + PACKED, 2),
+    (PACKED + PACKED + bytes(99), 2),
+    (PACKED + PACKED[:-3], 0),
+    (PACKED + PACKED[:-8] + bytes(8), 0),
+    (PACKED + b"rubbish", 0),
+    (LINE, 0),
+)
+def test_members_of_gzip(folder, dpsan, data, lines):
+    (folder / "a.txt.gz").write_bytes(data)
+    done = dpsan("rewrite", *BASE, "a.txt.gz", "-o", "out", cwd=folder, status=int(not lines))
+    assert done.stderr.count(b"\n") == int(not lines)
+    assert not lines or (folder / "out").read_bytes() == LINE.lower() * lines
 
 
 def test_zstandard(folder, dpsan):

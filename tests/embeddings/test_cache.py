@@ -16,10 +16,13 @@ import filelock
 import numpy as np
 import pytest
 from cache_entries import NOBODY, NUMBERS, left_behind, same, small
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dpsan.embeddings import store as module
-from dpsan.embeddings.store import Entry, Store
+from dpsan.embeddings.store import Entry, Store, read_entry
 from dpsan.errors import CacheError
+from dpsan.files.private_files import DamagedError
 from dpsan.files.source import closing_descriptor, create_locked, remove, temporary_name
 
 
@@ -126,7 +129,7 @@ def test_threads_build_once_and_note_that_they_wait(tmp_path, monkeypatch):
 
     def build():
         built.append(1)
-        assert all("waiting" in noted.get(timeout=300) for _ in range(3))
+        assert all("waiting" in noted.get(timeout=60) for _ in range(3))
         return small()
 
     store = Store(tmp_path, noted.put)
@@ -272,7 +275,7 @@ def test_arrays_are_read_once(tmp_path):
     assert found.flags.c_contiguous
 
 
-# Damage on disk: a load gives what was saved or nothing (more in tests/scoreboard/damage.py).
+# Damage on disk: a load gives what was saved or nothing.
 
 
 KIND, KEY = "index", "some key"
@@ -340,6 +343,59 @@ def test_another_size_is_seen_before_anything_is_read(shelf, size):
     os.truncate(shelf.path, size)  # sparse
     shelf.assert_noticed()
     shelf.assert_rebuilt()
+
+
+def with_head(shelf, change):
+    """Another head, with a digest of its own."""
+    end = int.from_bytes(shelf.intact[8:16], "little")
+    body = json.loads(shelf.intact[16:end])
+    change(body)
+    raw = json.dumps(body, separators=(",", ":")).encode().ljust(end - 16)
+    new = shelf.intact[:16] + raw + shelf.intact[end:-32]
+    shelf.path.write_bytes(new + hashlib.sha256(new).digest())
+
+
+def of_another_entry(shelf):
+    shelf.store.save(KIND, "other", original())
+    (other,) = {*shelf.path.parent.glob(f"{KIND}-*[!k]")} - {shelf.path}
+    other.replace(shelf.path)
+
+
+HARM = {
+    "growth": lambda shelf: shelf.path.write_bytes(shelf.intact + b"\0"),
+    "another key": lambda shelf: with_head(shelf, lambda body: body.update(key="some kez")),
+    "a lying shape": lambda shelf: with_head(
+        shelf, lambda body: body["arrays"]["ids"].__setitem__(1, [10**9])
+    ),
+    "another entry": of_another_entry,
+    "a link": lambda shelf: shelf.path.symlink_to(
+        shelf.path.rename(shelf.path.parent.parent / "elsewhere")
+    ),
+    "a pipe": lambda shelf: (shelf.path.unlink(), os.mkfifo(shelf.path, 0o600)),
+    "others may write": lambda shelf: shelf.path.chmod(0o622),
+    "another owner": lambda shelf: os.chown(shelf.path, NOBODY, NOBODY),
+}
+
+
+@pytest.mark.parametrize("kind", HARM)
+def test_a_file_that_is_not_what_was_saved_is_noticed(shelf, kind):
+    if "owner" in kind and os.geteuid():
+        pytest.skip("only root gives files away")
+    shelf.restore()
+    HARM[kind](shelf)
+    assert shelf.store.load(KIND, KEY) is None
+    assert len(shelf.notes) == 1
+
+
+@given(at=st.integers(0, 10**6), bit=st.integers(0, 7))
+def test_every_bit_counts(shelf, at, bit):
+    shelf.restore()
+    flipped = bytearray(shelf.intact)
+    flipped[at % len(flipped)] ^= 1 << bit
+    shelf.path.write_bytes(flipped)
+    shelf.assert_noticed()
+    with pytest.raises(DamagedError):
+        read_entry(shelf.path)
 
 
 @pytest.mark.parametrize("change", ["saved", "removed", "truncated"])

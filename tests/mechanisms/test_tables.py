@@ -184,13 +184,6 @@ def test_knn_response_outside_draws_every_other_word(space):
     assert fits(observed, sampler.probabilities(np.array([40]))[0])
 
 
-def test_knn_response_on_demand_is_the_same(space, monkeypatch):
-    mechanism, ids = KnnResponse(2.0, k=5, outputs="all"), np.arange(space.n)
-    eager = mechanism.prepare(space).sample(ids, streams(space.n))
-    monkeypatch.setattr(type(space), "eager", lambda self, outputs: False)
-    assert (eager == mechanism.prepare(space).sample(ids, streams(space.n))).all()
-
-
 def test_four_words_on_a_line():
     """K = 2 of n = 4: e^epsilon for a word and its nearest, 1 for the others."""
     space = line_space([0.0, 1.0, 3.0, 7.0])

@@ -3,7 +3,6 @@
 
 import itertools
 import math
-import pickle
 from dataclasses import replace
 from decimal import Decimal, localcontext
 
@@ -26,7 +25,6 @@ from dpsan.mechanisms.tldp_paper import (
     keep_probability,
     true_delta,
 )
-from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.noise_formulas import (
     TOTAL,
@@ -232,21 +230,6 @@ def test_words_of_different_weight_keep_the_stated_truth(weights):
     f, g = ((1 - p * (1 - w)) * stats.laplace.pdf(x - at) for at, w in enumerate(weights))
     delta = 1 - np.minimum(f, math.e * g).sum() * step
     assert delta <= min(p, true_delta(LAPLACE, 1.0, p, 1)) + 1e-3
-
-
-@pytest.mark.parametrize("name", [*FORMS, "tldp"])
-def test_lines_do_not_depend_on_the_batch(name, space):
-    """Lines of 1 to 700 words, together, in pieces, and each alone."""
-    lengths = [3, 1, 700, 0, 12, 5, 1]
-    ids = np.arange(sum(lengths)) % (space.n + 1)
-    sampler = MECHANISMS[name](0.05).prepare(space)
-    whole = randomness.streams_for(b"k" * 32, range(len(lengths)), lengths)
-    together = sampler.sample(ids, whole)
-    at, copy = 0, pickle.loads(pickle.dumps(sampler))
-    for part in whole.chunks(5):
-        at += len(part)
-        assert (copy.sample(ids[at - len(part) : at], part) == together[at - len(part) : at]).all()
-    assert at == len(ids)
 
 
 def test_frequency_weights():

@@ -29,8 +29,8 @@ def unchanged(folder, fork_server):
     """Run a command that must change no file that was there, and make none."""
 
     def state():
-        files = [path for path in folder.rglob("*") if path.is_file()]
-        return {path: (path.lstat().st_ino, path.read_bytes()) for path in files}
+        every = ((path, path.lstat().st_ino, path.is_file()) for path in folder.rglob("*"))
+        return {path: (number, regular and path.read_bytes()) for path, number, regular in every}
 
     def run(*arguments, streams=None):
         env = {name: value for name, value in os.environ.items() if not name.startswith("DPSAN_")}
@@ -183,6 +183,41 @@ def test_relations_of_rewrite(folder, unchanged, more, names):
     done = unchanged(*REWRITE, "-E", "two.txt", *more.split())
     assert done.returncode == 2
     assert f": {names} are the same file" in done.stderr.decode()
+
+
+KEPT = {
+    "-i in.txt in.txt": "in.txt: the same file as in.txt (name it once)",
+    "-i two.txt": "two.txt: --embeddings and input are the same file",
+    "-i keep.txt --keep keep.txt": "keep.txt: --keep and input are the same file",
+    "-r sub -O sub": "-O sub: lies in the input sub",
+    "-r sub -O sub/one/new": "-O sub/one/new: lies in the input sub",
+    "-r . -O sub": "input and output are the same file",
+    "-i soft.txt": "soft.txt: is a link (name the file itself)",
+    "-i hard.txt": "hard.txt: has other names (hard links)",
+    "-i fifo": "fifo: not a regular file",
+    "-i sub": "sub: is a directory",
+    "-a fifo in.txt -o new": "fifo: not a regular file (it is never replaced; name another)",
+    "-a sub in.txt -o new": "sub: is a directory",
+    "-o sub in.txt": "sub: is a directory",
+}
+"""With --force.  Without it, what is there stays."""
+THERE = {f"in.txt {more}": "there.txt: exists (" for more in ("-o there.txt", "-a there.txt -o b")}
+THERE |= {"there.txt -O sub": "sub/there.txt: exists ("}
+
+
+@pytest.mark.parametrize("arguments", [*KEPT, *THERE])
+def test_what_is_there_stays(folder, unchanged, arguments):
+    (folder / "sub" / "one").mkdir(parents=True)
+    for name in ("there.txt", "sub/there.txt", "sub/in.txt", "sub/one/in.txt", "linked.txt"):
+        (folder / name).write_text("there\n")
+    (folder / "soft.txt").symlink_to("in.txt")
+    (folder / "hard.txt").hardlink_to(folder / "linked.txt")
+    os.mkfifo(folder / "fifo")
+    command = REWRITE if arguments in KEPT else REWRITE[:-1]
+    done = unchanged(*command, "-E", "two.txt", *arguments.split())
+    assert done.returncode in (1, 2)
+    assert (KEPT | THERE)[arguments] in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize("option", ["-o", "-a"])

@@ -2,10 +2,12 @@
 
 import json
 import os
+from dataclasses import fields
 
 import pytest
 from support import cases
 
+from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.run.side_outputs import NAME, RequestFile
 
@@ -140,6 +142,38 @@ def test_an_input_that_has_changed_is_not_skipped_with_its_old_output(folder, dp
     lines = folder.joinpath("out", NAME).read_bytes().splitlines()
     made = [line for line in lines if b"input" in line]
     assert len({*made}) == len(made) == 4
+
+
+OPTIMAL = ("-m", "optimal-response", "-E", "words.txt", "-e", "8")
+LISTS = {"--public": OPTIMAL, "--class": OPTIMAL, "--only": (), "--spans": (*BASE[2:], "-e", "8")}
+
+
+@pytest.mark.parametrize("option", LISTS)
+def test_every_file_that_decides_is_compared_by_its_content(folder, dpsan, option):
+    words = [f"w{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(80)]
+    lines = (f"{word} {at % 9} {at // 9}\n" for at, word in enumerate(words))
+    (folder / "words.txt").write_text("".join(lines))
+    line = ("rewrite", "-q", *LISTS[option], option, "./list", "-O", "out", "0.txt")
+    end = 10 if option == "--public" else 80
+    for more, status in (0, 0), (5, 2), (0, 0):
+        text = "\n".join(words[more:end])
+        if option == "--spans":
+            text = f'{{"record": 1, "spans": [{{"start": 0, "end": {4 + more}}}]}}\n'
+        (folder / "list").write_text(text)
+        again = ["--resume"] if (folder / "out").exists() else []
+        done = dpsan(*line, *again, cwd=folder)
+        assert done.returncode == status, done.stderr
+        assert (b"made with other options" in done.stderr) == bool(status)
+
+
+def test_which_options_decide_no_output():
+    """A new one must be thought of: what decides is compared with no more ado."""
+    options = [each for each in fields(RewriteOptions) if each.metadata]
+    assert {each.name for each in options if not each.metadata.get("decides")} == {
+        *("files", "output", "output_dir", "in_place", "dry_run", "engine", "address", "policy"),
+        *("jobs", "quiet", "verbose", "force", "strict", "audit", "audit_originals", "log_json"),
+        *("map_", "review", "forget", "resume", "line_buffered"),
+    }
 
 
 def test_a_directory_without_the_file_is_refused_with_the_way_out(folder, dpsan):

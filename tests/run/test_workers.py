@@ -71,7 +71,7 @@ def test_a_death_answers_all_work(spec, tmp_path, monkeypatch, way):
     with Pool(spec, tmp_path, 2, digest(spec)) as pool:
         for answer in [pool.submit(texts()) for _ in range(5)]:
             with pytest.raises(DpsanError, match=r"^a worker process died "):
-                answer.result(300)
+                answer.result(60)
 
 
 def test_an_answer_that_cannot_be_read(spec, tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ import pytest
 import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import audit_rows, cut_long, fits, make_embeddings, share_of_event
+from support import audit_rows, cut_long, make_embeddings, share_of_event
 
 from dpsan.analysis.verify.checks import exposures
 from dpsan.errors import UsageError
@@ -75,18 +75,6 @@ def test_the_window_serves_the_value():
         assert grid.total < 1 << 62
         far = kept * grid.near / size / 4 + (1 - kept) / 3
         assert far < 1.3 * math.sqrt(1 / 3 * math.exp(-epsilon))
-
-
-def test_samples_have_the_distribution_and_others_have_not():
-    """The twin: the same draws against a distribution of twice the inside weight."""
-    sanitizer = made(epsilon=1.0)
-    lines = sanitizer.sanitize(["7"] * 4000, new_key()).lines
-    grid = grid_response(sanitizer.guarantee.epsilon_ldp, 10)
-    right = distribution(grid, 7).astype(float)
-    counts = np.bincount(np.array(list(map(int, lines))), minlength=10)
-    assert fits(counts, right / right.sum())
-    wrong = np.where(right == grid.inside, 2.0, 1.0) * right
-    assert not fits(counts, wrong / wrong.sum())
 
 
 def test_numbers_come_out_as_numbers_and_are_counted():

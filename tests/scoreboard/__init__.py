@@ -8,9 +8,8 @@ from scoreboard.patterns import MUTANTS
 __all__ = ["MUTANTS", "ROWS"]
 
 _MODULES = (
-    "faults kills conversations damage records signalled deaths first streams seeds"
-    " secret_words imports resume silence relations closed live suites shape guarantees"
-    " nearest cost linear survivors"
+    "faults kills conversations damage records signalled streams secret_words imports"
+    " silence closed live cost linear survivors"
 )
 for _name in _MODULES.split():
     import_module(f"scoreboard.{_name}")

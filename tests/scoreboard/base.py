@@ -85,14 +85,6 @@ def environment(folder: Path) -> dict[str, str]:
     return {**out, "PYTHONPATH": str(PROGRAM)}
 
 
-def required(mechanism: str) -> dict[str, str]:
-    """Values of the parameters that a mechanism cannot do without."""
-    from dpsan.mechanisms import MECHANISMS
-
-    known = MECHANISMS[mechanism].parameters()
-    return {name: about.example for name, about in known.items() if about.required}
-
-
 def tree(folder: Path) -> dict[str, bytes]:
     """The content of every regular file below a folder."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]

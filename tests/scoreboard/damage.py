@@ -1,128 +1,17 @@
-"""Files that are damaged or hostile: of the cache, of embeddings, of Parquet."""
+"""Files that are damaged or hostile: of embeddings, of Parquet."""
 
-# ruff: noqa: E501
+# ruff: noqa: E501, SIM905
 
-import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from random import Random
-from typing import Any
 
-import numpy as np
-
-from dpsan.embeddings.store import Entry, Store, read_entry
-from dpsan.files.private_files import DamagedError
-from dpsan.files.source import remove
 from scoreboard.base import ROOT, TWO, Row, Size, dpsan, environment, row
 
-
-@row(
-    "cache",
-    "corrupted cache files tried (bit flip, truncation, growth, key, empty, owner,"
-    " link, FIFO, mode, lying head)",
-    "≥ 5,000",
-)
-def corrupted_cache(row: Row, size: Size, folder: Path) -> None:
-    """A file of the cache is changed in some way: the load must say so, whatever it was asked for."""
-    numbers = np.random.default_rng(3)
-    notes: list[str] = []
-    root = folder / "corrupt"
-    store = Store(root, notes.append)
-    vectors = numbers.normal(size=(40, 9)).astype(np.float32)
-    words = np.frombuffer(b"w1 w2 w3", dtype=np.uint8)
-    arrays = {"vectors": vectors, "b": np.arange(50), "c": vectors.copy(), "words": words}
-    store.save("index", "key", Entry(arrays=arrays, meta={"digest": "x"}))
-    store.save("index", "other", Entry(arrays={"vectors": vectors + 1}, meta={}))
-    home, other = (
-        next(path for path in (root / "v5").iterdir() if mark in path.read_bytes())
-        for mark in (b'"key":"key"', b'"key":"other"')
-    )
-    good = home.read_bytes()
-    random = Random(3)
-
-    def another(_: Random, path: Path, data: bytes) -> None:
-        shutil.copyfile(other, path)
-
-    acts = {**_KINDS, "another entry": another}
-    kinds = [each for each in acts if os.geteuid() == 0 or "owner" not in each]
-    for turn in range(size.of(400, 1500, 6000)):
-        kind = kinds[turn % len(kinds)]
-        acts[kind](random, home, good)
-        row.tried += 1
-        row.count(f"undetected: {kind}", store.load("index", "key") is not None)
-        row.count("detected in silence", not notes)
-        row.count("check does not see it", _sound(home))
-        notes.clear()
-        remove(home)
-        home.touch(mode=0o600)
-        home.write_bytes(good)
-    whole = store.load("index", "key")
-    row.count("good entry refused", whole is None)
-    if whole is not None:
-        same = all(np.array_equal(whole.arrays[each], arrays[each]) for each in arrays)
-        row.count("good entry changed", not same)
-
-
-def _sound(path: Path) -> bool:
-    try:
-        read_entry(path)
-    except (OSError, DamagedError):
-        return False
-    return True
-
-
-def _head(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Another head, with a digest of its own."""
-    data = path.read_bytes()
-    end = int.from_bytes(data[8:16], "little")
-    body = json.loads(data[16:end])
-    change(body)
-    raw = json.dumps(body, separators=(",", ":")).encode().ljust(end - 16)
-    new = data[:16] + raw + data[end:-32]
-    path.write_bytes(new + hashlib.sha256(new).digest())
-
-
-def _flip(random: Random, path: Path, data: bytes) -> None:
-    flipped = bytearray(data)
-    flipped[random.randrange(len(data))] ^= 1 << random.randrange(8)
-    path.write_bytes(flipped)
-
-
-def _link(random: Random, path: Path, data: bytes) -> None:
-    copy = path.rename(path.parent.parent / "elsewhere")
-    path.symlink_to(copy)
-
-
-_KINDS: dict[str, Callable[[Random, Path, bytes], object]] = {
-    "flip": _flip,
-    "truncation": lambda random, path, data: path.write_bytes(data[: random.randrange(len(data))]),
-    "growth": lambda random, path, data: path.write_bytes(data + bytes(random.randrange(1, 99))),
-    "another key": lambda random, path, data: _head(path, lambda body: body.update(key="kex")),
-    "lying shape": lambda random, path, data: _head(
-        path, lambda body: body["arrays"]["b"].__setitem__(1, [10**9, 9])
-    ),
-    "lying note": lambda random, path, data: path.write_bytes(
-        data.replace(b'"digest":"x"', b'"digest":"y"')
-    ),
-    "link": _link,
-    "fifo": lambda random, path, data: (path.unlink(), os.mkfifo(path, 0o600)),
-    "others may write": lambda random, path, data: path.chmod(0o622),
-    "empty": lambda random, path, data: path.write_bytes(b""),
-    "owner": lambda random, path, data: os.chown(path, 12345, 12345),
-}
-"""What can happen to a file of an entry; two more need other files."""
-
-
 # Embedding files that run code, lie or explode.
-
-
-# ruff: noqa: E501, SIM905
 
 
 _MUST_FAIL = (

@@ -1,19 +1,14 @@
-"""Markers in every container: each is drawn, or passes or is left out under a name or a count."""
+"""Markers in every container with fields: each is drawn, passes under a name, or is left out."""
 
 import csv
 import io
 import json
 import random
 import re
-import sys
-import zipfile
 from collections import Counter
 from pathlib import Path
 
-from scoreboard.base import ROOT, TWO, Row, Size, dpsan, environment, row
-
-sys.path.append(str(ROOT / "tests"))
-from docx_files import OUTSIDE, document, paragraph
+from scoreboard.base import TWO, Row, Size, dpsan, environment, row
 
 _NAMED = re.compile(r"dpsan: (?:\d+ of )?\d+ [a-z ]+? (passe?s?|are|is) [a-z]+ ?[a-z]*: (.*)")
 _COUNTED = re.compile(r"dpsan: (passed unchanged|left out)[^:]*: (.*) \(man")
@@ -127,44 +122,11 @@ def _parquet(case, records):
     case.data = out.getvalue()
 
 
-def _html(case, records):
-    put, word = case.put, case.marker
-    out = [f"<title>{put(None)}</title><style>.{word()} {{color: red}}</style>"]
-    for _ in range(records // 4):
-        out.append(f'<p class="{word()}" title="{put(None)}">{put(None)}<!-- {put(None)} --></p>')
-        out.append(f'<a href="/{put(None)}">{put(None)}</a><script>var {word()} = 1;</script>')
-    case.data = "\n".join(out).encode()
-
-
-def _eml(case, records):
-    """Headers, texts and attachments that are left out."""
-    put = case.put
-    lines = [f"Subject: {put(None)}", f"From: {put('')}", f"X-Of: {put('')}", "MIME-Version: 1.0"]
-    lines += ['Content-Type: multipart/mixed; boundary="b"', ""]
-    for _ in range(records // 2):
-        lines += ["--b", "Content-Type: text/plain", "", put(None)]
-        lines += ["--b", "Content-Type: application/pdf", "", put("")]
-    case.data = "\r\n".join([*lines, "--b--", put(None), ""]).encode()
-
-
-def _docx(case, records):
-    word, some = case.marker, range(records // 4)
-    rows = [("hyperlink", f"https://{case.put(None)}.example", OUTSIDE) for _ in some]
-    body = "".join(paragraph(case.put(None)) for _ in range(records))
-    layout = '<w:p><w:pPr><w:pStyle w:val="{}"/><w:jc w:val="{}"/></w:pPr></w:p>'
-    body += "".join(layout.format(word(), word()) for _ in some)
-    case.data = document(body, rows=rows, **{"docProps/core.xml": f"<a>{word()}</a>"})
-
-
-_FIELDS = {"csv": _table, "tsv": _table, "json": _json, "jsonl": _json, "parquet": _parquet}
-_MAKERS = {**_FIELDS, "html": _html, "eml": _eml, "docx": _docx}
+_MAKERS = {"csv": _table, "tsv": _table, "json": _json, "jsonl": _json, "parquet": _parquet}
 
 
 def _content(path: Path) -> str:
     """All text of an output, whatever it is packed in."""
-    if path.suffix == ".docx":
-        with zipfile.ZipFile(path) as archive:
-            return "".join(archive.read(name).decode() for name in archive.namelist())
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
@@ -176,18 +138,18 @@ def _content(path: Path) -> str:
 
 @row(
     "silence",
-    "records with markers in csv, tsv, json, jsonl, parquet, html, eml and docx / markers that "
+    "records with markers in csv, tsv, json, jsonl and parquet / markers that "
     "pass or are left out, and are not named or counted",
     "≥ 10,000 / 0",
 )
 def unnamed_text(row: Row, size: Size, folder: Path) -> None:
-    """Boundaries of mails are no sites: they are for the row of mails."""
+    """Pages, mails and Word files have tests with a word in every place."""
     env = environment(folder)
     (folder / "two.txt").write_text(TWO)
     records = size.of(8, 40, 100)
     for number in range(size.of(1, 1, 9)):
         for kind, make in _MAKERS.items():
-            for drop in (False, True) if kind in _FIELDS else (False,):
+            for drop in (False, True):
                 case = _Case(kind, f"{kind} {number} {drop}")
                 make(case, records)
                 _tried(row, case, folder, env, drop)

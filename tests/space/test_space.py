@@ -372,20 +372,6 @@ def test_squares_to_every_word(monkeypatch, m, n, held):
     assert (lattice.distances(ids) == np.sqrt(out) * lattice.unit).all()
 
 
-@pytest.mark.parametrize("d", [1, 2, 30])
-def test_right_factors_held_or_made_again(monkeypatch, d):
-    vectors, held = make(300, d)
-    rows = held.distances(np.arange(300))
-    assert (rows == rows.T).all()
-    assert (np.diag(rows) == 0).all()
-    monkeypatch.setattr(module, "_HELD_BYTES", 0)
-    monkeypatch.setattr(module, "_STEP", 128)
-    again = Lattice(vectors, centre(vectors))
-    ids = np.array([0, 299, 300])
-    assert (held.right(100, 290) == again.right(100, 290)).all()
-    assert (held.distances(ids) == again.distances(ids)).all()
-
-
 @pytest.mark.parametrize("scale", [1e-20, 1.0, 1e10])
 def test_error_bound(scale):
     """Against rational arithmetic; the bound is not far from what happens."""

@@ -142,15 +142,6 @@ def test_all_figures_from_whole_matrices(monkeypatch, threads):
         assert np.allclose(out.best, law.max(axis=0), rtol=1e-9)
 
 
-def test_some_words_only():
-    ids, every = np.array([5, 17, 299]), np.arange(SPACE.n)
-    found = [from_pmfs(SPACE, each, [at("exponential")], similar=True) for each in (ids, every)]
-    (some,), (whole,) = found
-    assert np.allclose(some.close, whole.close[ids])
-    assert (some.best <= whole.best + 1e-15).all()
-    assert some.best.sum() < whole.best.sum()
-
-
 # Noise at the same guarantee: golden figures, [TLDP] Table V, and the same mechanisms on words.
 
 

@@ -5,11 +5,14 @@
 
 import re
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
+from identity import marker, through
 from support import cases
 
 from dpsan.text import tokens
@@ -133,6 +136,28 @@ def test_time_is_linear(text):
     for each in (text, f"é{text}"):
         TOKENIZERS["unicode"](each)
     assert time.process_time() - before < 5
+
+
+@pytest.mark.slow
+def test_every_code_point_is_drawn_or_punctuation_or_vanishes():
+    """Letters, marks, digits, emoji, private and unassigned ones never pass alone."""
+    points = [*range(0x20, 0x3000), *range(0x3000, 0x110000, 16)]
+    points = [each for each in points if not 0xD800 <= each < 0xE000]
+    lines = "".join(f"( {chr(each)} )\n" for each in points)
+    found = through(marker(), lines.encode(), "text")[0].decode().split("\n")[:-1]
+    unseen = regex.compile(r"[\p{Cf}\p{Default_Ignorable_Code_Point}]|(?!\s)\p{Cc}")
+    emoji = regex.compile(r"\p{Extended_Pictographic}")
+    for each, line in zip(map(chr, points), found, strict=True):
+        kind, inside = unicodedata.category(each), line[2:-2]
+        if kind == "Cn" and not regex.match(r"\p{Cn}", each):
+            continue  # assigned since this Python was made
+        if unseen.match(each):
+            allowed = {"", "<unk>"}  # dropped, or the word that it would spell (tags)
+        elif kind[0] in "LMN" or kind in ("Co", "Cn") or emoji.match(each):
+            allowed = {"<unk>"}
+        else:
+            allowed = {each, "<unk>"} if kind[0] == "S" else {each}
+        assert inside in allowed, hex(ord(each))
 
 
 KINDS = """
