@@ -43,7 +43,9 @@ PAGES = {
         "docs/glossary.md": "",
     },
     "Research": {
-        **dict.fromkeys(["docs/mechanisms.md", "docs/proofs.md", "docs/papers.md"], ""),
+        **dict.fromkeys(
+            ["docs/mechanisms.md", "docs/proofs.md", "docs/papers.md", "docs/wrong_theorems.md"], ""
+        ),
         **dict.fromkeys(["docs/field.md", "docs/own_mechanism.md", "docs/own_format.md"], ""),
         "docs/studies/README.md": "studies.md",
     },

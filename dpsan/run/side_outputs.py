@@ -212,7 +212,7 @@ class Review:
         with self._sink:
             head = {"type": "review", "schema": SCHEMA, "dpsan": __version__}
             self._sink.write(orjson.dumps(head | {"complete": kind is None}) + b"\n")
-            pairs = sorted(self._counts.items(), key=lambda pair: -pair[1])
+            pairs = sorted(self._counts.items(), key=lambda pair: (-pair[1], pair[0][0]))
             pairs.sort(key=lambda pair: (not pair[0][2], not _may_be_name(pair[0][2])))
             for (word, reason, passes), count in pairs:
                 group, rule = reason or (None, None)

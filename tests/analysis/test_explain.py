@@ -189,7 +189,6 @@ def test_a_claim_is_not_called_known_by_its_distribution(dpsan, tmp_path):
     for name, told in (
         ("own.py:Squares", "LDP epsilon, claimed  2\n"),
         ("krr", "LDP epsilon  2\n"),
-        ("custext", "LDP epsilon  none finite"),
     ):
         given = ("explain", "red", "-e", "2", "-E", "words.txt", "-m", name)
         out = dpsan(*given, cwd=tmp_path, status=0).stdout.decode()

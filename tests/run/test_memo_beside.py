@@ -8,7 +8,7 @@ PEOPLE = ["--only", "people", "--memo", "m", "-q", "-k", "text"]
 UNITS = ["--unit-field", "id"]
 ROWS = [
     {"id": "a", "who": "Hope", "text": "Yesterday Maria Lopez met us. Maria left."},
-    {"id": "b", "who": "Hope", "text": "Hope is a word. Call Peter Novak."},
+    {"id": "b", "who": "Hope", "text": "We hope so. Call Peter Novak."},
     {"id": "a", "who": "Will", "text": "Peter Novak will call Maria."},
 ]
 
@@ -34,7 +34,7 @@ def test_each_word_of_a_field_of_a_class_is_replaced_once(run, more, tmp_path):
     first = run(*PEOPLE, "-k", "who:names", *more)
     assert run(*PEOPLE, "-k", "who:names", *more) == first
     assert not {row["who"] for row in first} & {"Hope", "Will"}
-    assert first[1]["text"].startswith("Hope is a word.") or not more  # without, in its record
+    assert first[1]["text"].startswith("We hope so.") or not more  # without, in its record
     assert (first[0]["who"] == first[1]["who"]) == (not more)  # one message; two units
     only = run("-q", "--only", "spans", "--memo", "n", "-k", "who:names", *more)
     assert [row["text"] for row in only] == [row["text"] for row in ROWS]

@@ -37,7 +37,7 @@ def test_each_different_word_has_its_count_and_reason(dpsan, tmp_path):
     passes = {word: row["passes"] for word, row in by_word.items() if row["passes"]}
     assert passes["Mr"] == "list titles"
     assert {row["word"] for row in rows if row.get("may_be_name")} == set()
-    small = "Met bob, and may walker or zzyrk come.\n"
+    small = "With bob, and may walker or zzyrk come.\n"
     _, rows = reviewed(dpsan, tmp_path, "--force", text=small)
     flagged = [row["word"] for row in rows if row.get("may_be_name")]
     assert flagged == [row["word"] for row in rows][: len(flagged)]  # a reviewer reads them first

@@ -53,6 +53,7 @@ WRITES = {
     ("rewrite", "log_json"): ["--log-json"],
     ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
     ("verify", "certificate"): ["--certificate"],
+    ("compare", "outputs"): ["-o"],
     **{
         (command, "html"): ["--html"]
         for command in ("preview", "report", "evaluate", "explain", "compare", "estimate")

@@ -189,12 +189,15 @@ def exchanged_texts(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[s
     assert rewriter is not None  # noqa: S101 - the caller knows the request
     strings = zip(_STRINGS[::2], _STRINGS[1::2], strict=True)
     pairs = [(text, *pair) for text, pair in product(_AROUND, strings)]
-    phrases = {*re.findall(r"[^\s-]+", rewriter.lexicon.text("phrases.txt"))}
+    beside_in_phrases = defaultdict[str, set[str]](set)
+    for phrase in rewriter.lexicon.lines("phrases.txt"):
+        words = re.findall(r"[^\s-]+", phrase)
+        for word in words:
+            beside_in_phrases[word].update(words)
     for pair in _words(sanitizer, key):
         for place in PLACES:
-            beside = {*re.findall(r"\w+", place.lower())}
-            phrase = not phrases.isdisjoint(pair) and not phrases.isdisjoint(beside)
-            if beside.isdisjoint(pair) and not phrase:
+            joined = {*pair}.union(*map(beside_in_phrases.__getitem__, pair))
+            if joined.isdisjoint(re.findall(r"\w+", place.lower())):
                 pairs.append((place, *pair))
     texts = [_filled(place, word) for place, word, _ in pairs]
     others = [_filled(place, other) for place, _, other in pairs]
