@@ -18,10 +18,10 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.addresses import name_pieces, write_addresses
 from dpsan.only.decision import AMERICAN, CITY, COUNTRY, PLURAL, STATES, Decision
 from dpsan.only.doses import Doses, fit_doses
 from dpsan.only.injections import Injections, keep_apart
+from dpsan.only.mail_names import name_pieces, write_addresses
 from dpsan.only.marks import LARGE, SIZED, unsized
 from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation, Walk, begin_walks

@@ -1,4 +1,4 @@
-"""Names in addresses: their pieces are words of the unit."""
+"""Names inside e-mail addresses and handles: their pieces are words of the unit."""
 
 from __future__ import annotations
 
