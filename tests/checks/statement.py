@@ -9,6 +9,7 @@ import math
 
 from checks import KEY
 from dpsan.analysis.verify.checks import rewritten, unknown_strings, words_at_random
+from dpsan.errors import number
 from dpsan.mechanisms.mechanism import certify
 from dpsan.privacy.randomness import derive_key
 from dpsan.sanitize.accountant import Figure
@@ -20,6 +21,8 @@ from dpsan.text.tokens import folded
 _COPIES = 2
 _FILES = 2
 _LINES = 6
+_SHOWN = (("loss", "copies"), ("loss", "file"), ("loss", "record"), ("sum", "run"))
+"""Figures that the lines show whatever the settings are."""
 _ROUNDED = 1e-9
 """Share of a figure by which rounding may lower it."""
 
@@ -64,6 +67,12 @@ def statement(sanitizer: Sanitizer, key: bytes = KEY) -> str:
         if figure.value < value * (1 - _ROUNDED) or figure.delta < least * (1 - _ROUNDED):
             shown = str(figure) if (what, scope) in stated else "nothing"
             return f"{what} of {scope}: a run prints {shown}, where {value:g} is certified"
+    text = "\n".join(made.lines(verbose=True))
+    for what, scope in _SHOWN:
+        value = stated[what, scope].value
+        printed = number(value) if math.isfinite(value) else "without bound"
+        if f" {printed}" not in text:
+            return f"{what} of {scope}: a run does not print {printed}"
     return ""
 
 
