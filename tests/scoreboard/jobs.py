@@ -84,7 +84,7 @@ class Known:
         return self.run(Trap(self.work, number, act, **how).install)
 
 
-_LINES = rb'\{"epsilon":[^\n]*"\}\n(?:\{"epsilon":[^\n]*"\}\n|\{"output":\d+,"input":\d+\}\n)*'
+_LINES = rb'\{"key":[^\n]*\}\}\n(?:\{"key":[^\n]*\}\}\n|\{"output":\d+,"input":\d+\}\n)*'
 
 
 def judge(row: Row, it: Known, done: fork.Done) -> bool:
