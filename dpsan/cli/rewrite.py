@@ -315,10 +315,12 @@ def _warn(result: Result, request: Request) -> None:
     if result.renamed:
         many, hint = counted(result.renamed, "record"), f"--except {request.unit_field} leaves it"
         say(f"{many}: the name of the unit was replaced, and restore --unit-field fails ({hint})")
+    every = result.passing.fields.values()
+    if any(kind.left_out and request.unit_field in kind.others for kind in every):
+        say(f"--drop-other leaves out '{request.unit_field}': restore --unit-field finds no unit")
     if request.except_:
         from dpsan.formats.paths import unmatched
 
-        every = result.passing.fields.values()
         names = [name for kind in every if kind.kind != "key" for name in kind.others | kind.chosen]
         for path in unmatched(request.except_, names) if result.done else ():
             inside = any(name.endswith(f".{path}") for name in names)

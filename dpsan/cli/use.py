@@ -231,9 +231,7 @@ class Restore(Container, Quiet):
         if self.unit_field and not kind.takes_units:
             raise UsageError(f"--unit-field is for {formats_with('takes_units')}")
         options = self.read_options(
-            invalid=self.invalid,
-            unit_field=self.unit_field or "",
-            keep_equal=True,
+            invalid=self.invalid, unit_field=self.unit_field or "", keep_equal=True
         )
         with ExitStack() as stack:
             restoring = self._restoring(stack)
@@ -256,8 +254,7 @@ class Restore(Container, Quiet):
         if self.map_ is not None:
             if self.unit_field is None:
                 return Restoring(read_map(self.map_), lambda _: ())
-            rows_of = rows_by_unit(self.map_)
-            return Restoring(None, rows_of.__getitem__)
+            return Restoring(None, rows_by_unit(self.map_).__getitem__)
         from dpsan.run.memo_file import MemoFile
 
         assert self.memo is not None  # noqa: S101 - checked

@@ -5,7 +5,8 @@ It has lines of JSON, UTF-8, as sensitive as the input::
     {"type": "map", "schema": 1, "dpsan": VERSION, "run": KEY-ID}
     {"unit": ..., "original": ..., "replacement": ..., "class": ...}     any number
 
-All values of a row are strings, words without their possessive ending.  Rows of a unit may stand
+All values of a row are strings, words without their possessive ending.  Where the replacement alone
+has an s in it, one more row has both with it: Williams' and Crum's.  Rows of a unit may stand
 anywhere and more than once.  No message quotes a row.
 """
 

@@ -29,6 +29,10 @@ _END: Final = compiled(
     rf"(?!{_WORD}|_+{_WORD}|[\u0300-\u036f]|['’](?!(?:s|d|m|ll|re|ve)\b){_WORD})", re.IGNORECASE
 )
 """The end of a word: a possessive, another clitic or an emphasis may follow."""
+_BARE: Final = compiled(rf"(?<=[sS])['’](?!{_WORD})")
+"""The possessive of a replacement, or the end of a quotation."""
+_QUOTES: Final = compiled(rf"(?<!{_WORD})(['‘])(?=[^\W\d_])|['’](?!{_WORD})|\n")
+"""Single quotation marks, and line breaks, behind which none is open."""
 _LETTERS: Final = compiled(r"[^\W\d_]++")
 _FEWEST: Final = 3
 """Letters of a word that is known in other capitals."""
@@ -54,7 +58,9 @@ class Originals:
         self._sizes: dict[str, list[Span]] = {}
         """By the first word of replacements that are more than a word, in lower case: how many
         characters they have, as a negative number, and how many of them stand before that word."""
+        unit, several = None, False
         for row in rows:
+            unit, several = row.unit, several or unit not in (None, row.unit)
             _note(self._exact, row, spelt="@" in row.replacement)
             _note(self._folded, row._replace(replacement=row.replacement.lower()), spelt=True)
             first = _RUN.search(row.replacement)
@@ -63,6 +69,8 @@ class Originals:
                 size = -len(row.replacement), first.start()
                 if size not in sizes:
                     insort(sizes, size)
+        if several:  # AGNES of a unit may be Agnes of another
+            self._exact |= {word: None for word in self._exact if not self._folded[word.lower()]}
 
     @property
     def empty(self) -> bool:
@@ -74,12 +82,13 @@ class Originals:
         """Return the characters of the longest replacement."""
         return max(map(len, self._exact), default=0)
 
-    def restore(self, text: str, counts: Counter[str] | None = None) -> str:
+    def restore(self, text: str, counts: Counter[str] | None = None, quote: str = "") -> str:
         """Return a text with its originals.
 
         Args:
             counts: gets how many tokens were ``restored``, are ``undecided``, or too ``short``, or
                 look like a replacement in other ``capitals``.
+            quote: the single quotation mark that is open where the text begins.
         """
         counts = Counter() if counts is None else counts
         out: list[str] = []
@@ -104,7 +113,12 @@ class Originals:
                 else:
                     original = self._original(text, begin, end, counts)
                 out += text[done:begin], original
+                quote = [quote, *_QUOTES.findall(text, done, begin + 1)][-1]
                 done = end
+                whole = quote or match.lastgroup or original[-1] in "sS"
+                if not whole and _BARE.match(text, end):
+                    out += text[end], "S" if text[begin:end].isupper() else "s"
+                    done += 1
         return "".join([*out, text[done:]])
 
     def _whole(self, text: str, start: int, last: int, done: int) -> list[Span]:
@@ -186,25 +200,28 @@ class Chunks:
     """
 
     def __init__(self, originals: Originals) -> None:
-        self._originals, self._longest, self._held = originals, originals.longest, ""
+        self._originals, self._longest = originals, originals.longest
+        self._held = self._quote = ""
 
     def add(self, chunk: str) -> str:
         """Return what can be written after a chunk: all that no later one may change."""
         self._held += chunk
-        restore, text = self._originals.restore, self._held
+        restore, text, quote = self._originals.restore, self._held, self._quote
         # No token has white space but for replacements, which are whole before the end.
         last = len(text) - self._longest
         ends = [end for end in range(last, 0, -1) if text[end : end + 1].isspace()]
-        whole = restore(text) if ends else ""
+        whole = restore(text, None, quote) if ends else ""
         for end in ends:
-            if (before := restore(text[:end])) + restore(text[end:]) == whole:
-                self._held = text[end:]
+            before = restore(text[:end], None, quote)
+            later = [quote, *_QUOTES.findall(text, 0, end + 1)][-1]
+            if before + restore(text[end:], None, later) == whole:
+                self._held, self._quote = text[end:], later
                 return before
         return ""
 
     def end(self) -> str:
         """Return the rest."""
-        rest, self._held = self._originals.restore(self._held), ""
+        rest, self._held = self._originals.restore(self._held, None, self._quote), ""
         return rest
 
 

@@ -170,11 +170,17 @@ class _Flow:
     """Replacements of the file so far, by copy, where its records are parts of one unit."""
 
     def submit(self, batch: list[Record]) -> None:
-        """Hand a batch to the workers.  Raises InputError: its header is not that of the others."""
+        """Hand a batch to the workers.
+
+        Raises InputError: its header is not that of the others, or a record has no unit.
+        """
         for record in batch:
             self.fields += record.fields
             if record.part == "header" and self.sink.header not in (None, record.render([])):
                 what = "other columns than the first file", "-O DIR writes one output for each"
+                raise InputError(self.source.name, *what, line=record.line)
+            if record.texts and self.work.plan.options.unit_field and not record.unit:
+                what = "no name in the field of units", "each record needs one"
                 raise InputError(self.source.name, *what, line=record.line)
         self._waiting.append((batch, self.texts, self._start(batch, self.texts)))
         self.texts += sum(len(record.texts) for record in batch)
@@ -193,17 +199,9 @@ class _Flow:
         undrawn = self.units is not None or self.work.units is not None
         batches = [Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
-            units = self._units(batch) if spec.consistent is Unit.UNIT else []
+            units = self._names(batch) if spec.consistent is Unit.UNIT else []
             return [history.submit(self.workers, part, units) for part in batches]
         return [self.workers.submit(part) for part in batches]
-
-    def _units(self, batch: list[Record]) -> list[str]:
-        """Return the unit of each text.  Raises InputError: a record has none."""
-        for record in batch:
-            if record.texts and not (self.work.plan.unit or record.unit):
-                what = "no name in the field of units", "each record needs one"
-                raise InputError(self.source.name, *what, line=record.line)
-        return self._names(batch)
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""

@@ -35,6 +35,7 @@ _IN_DATE: Final = re.compile(r",? |[-/.]|\. |")
 """Gaps that join the parts of one date."""
 _SHORT: Final = re.compile(r"\d{1,3}[^\W\d_]*|[^\W\d_]")
 """A number or a letter that is put back beside its neighbour alone: 12 Elm."""
+_OWNS: Final = re.compile(r"['’‘`]s?\Z", re.IGNORECASE)
 KEEP_LIST: Final = "keep-list"
 NUMBERS: Final = {"bit": 2, "int1": 8, "int2": 90, "int3": 900}
 """Numbers of each label that may be drawn from a list: doses, hours."""
@@ -98,7 +99,7 @@ class Decided:
     """All tokens, for an audit; ``output_ids`` has the row of each among what is written, articles
     behind drawn ones."""
     originals: list[str] = field(default_factory=list, repr=False)
-    """The drawn words, for a map."""
+    """The drawn words with their possessives, for a map."""
     numbers: dict[int, str] = field(default_factory=dict, repr=False)
     """By their rows the numbers that are drawn by value."""
 
@@ -192,17 +193,19 @@ class Decided:
     def replaced(
         self, tokens: Sequence[str], classes: Sequence[str | None]
     ) -> list[list[tuple[str, str, str]]]:
-        """Return of each text the original, the replacement and the class of its drawn words."""
+        """Return of each text the original, the replacement and the class of its drawn words.
+
+        They have no possessive, but for one more row where only the replacement takes an s.
+        """
         rows: list[list[tuple[str, str, str]]] = [[] for _ in range(self.texts)]
         decision = self.decision
         columns = (decision.possessive.tolist(), decision.group.tolist(), decision.text.tolist())
-        for original, token, owns, group, text in zip(
-            self.originals, tokens, *columns, strict=True
-        ):
-            bare = token.rstrip("\n")
-            if owns:
-                bare = bare.removesuffix("'").removesuffix("'s").removesuffix("'S")
-            rows[text].append((original, bare, classes[group] or ""))
+        for word, token, owns, group, text in zip(self.originals, tokens, *columns, strict=True):
+            written, of = (word, token.rstrip("\n")), classes[group] or ""
+            if owns and word[-1] not in "sS" and written[1][-1] in "sS":
+                rows[text].append((*written, of))
+            original, bare = (_OWNS.sub("", part) for part in written) if owns else written
+            rows[text].append((original, bare, of))
         behind = dict(zip(self.order.tolist(), self.between, strict=True))
         dated = np.array([classes[group] == DATES for group in decision.group.tolist()], np.bool_)
         near = dated[1:] & dated[:-1] & (decision.text[1:] == decision.text[:-1])

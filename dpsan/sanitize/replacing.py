@@ -234,7 +234,7 @@ class OnlyRewriter:
             int(plain_names.sum()),
             int(self._foreign[view.label[view.caps == LOWER]].sum()),
             tokens,
-            places.words(at) if self._mapped else [],
+            replace(places, end=places.after).words(at) if self._mapped else [],
             by_value,
         )
 

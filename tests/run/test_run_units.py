@@ -3,6 +3,8 @@
 import json
 import os
 
+import pytest
+
 from dpsan import Memo, Sanitizer
 from dpsan.run.units import RunUnits
 from dpsan.run.workers import Inline
@@ -64,6 +66,33 @@ def test_a_replaced_name_of_a_unit_is_told(tmp_path, dpsan):
         assert told in dpsan(*line, kept, kept[2:], cwd=tmp_path, status=0).stderr
         done = dpsan(*line, kept, f"{kept[2:]}2", "--except", "id", cwd=tmp_path, status=0)
         assert told not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"id": 7, "text": "Maria"}\n\n{"id": "", "text": "Maria"}\n'),
+        ("a.csv", "id,text\n7,Maria\n,Maria\n"),
+    ],
+)
+def test_a_record_without_a_unit_is_refused(tmp_path, dpsan, name, content):
+    """Restore would not find the one that it had for itself."""
+    (tmp_path / name).write_text(content)
+    line = ["rewrite", "--only", "people", "-k", "text", "--unit-field", "id", "--map", "m", name]
+    done = dpsan(*line, cwd=tmp_path, status=1)
+    assert f"{name}:3: no name in the field of units".encode() in done.stderr
+    assert b"Maria" not in done.stdout
+
+
+def test_a_field_of_units_that_is_left_out_is_told(tmp_path, dpsan):
+    (tmp_path / "a.jsonl").write_text('{"a": {"id": "7"}, "text": "Maria", "other": 1}\n')
+    (tmp_path / "a.csv").write_text("id,text,other\n7,Maria,1\n")
+    line = ["rewrite", "-q", "--only", "people", "--map", "m", "--force", "--drop-other"]
+    for name, unit in (("a.jsonl", "a.id"), ("a.csv", "id")):
+        told = f"--drop-other leaves out '{unit}': restore --unit-field finds no unit"
+        for fields in ("text", f"text,{unit}"):
+            done = dpsan(*line, "--unit-field", unit, "-k", fields, name, cwd=tmp_path, status=0)
+            assert (told in done.stderr.decode()) == (fields == "text")
 
 
 def test_units_exclude_numbers_by_value(tmp_path, dpsan):
