@@ -351,7 +351,16 @@ def test_what_decides_and_draws_cannot_reach_a_text():
     reading = "viewer characters joining local_parts strings lexicon hashes"
     barred = {f"dpsan.only.{name}" for name in reading.split()}
     deciding = ("view", "rules", "engine", "relations", "decision")
-    drawing = ("templates", "plans", "mail_names", "draws", "slots", "permutations", "marks", "sums")
+    drawing = (
+        "templates",
+        "plans",
+        "mail_names",
+        "draws",
+        "slots",
+        "permutations",
+        "marks",
+        "sums",
+    )
     for name in (*deciding, *drawing):
         seen, left = set(), [f"dpsan.only.{name}"]
         while left:

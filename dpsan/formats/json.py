@@ -32,7 +32,7 @@ from dpsan.files.source import Source, read_whole
 from dpsan.formats import json_scan
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.kinds import known_paths, named_otherwise
-from dpsan.formats.passing import PERSONS, Fields, Position, Positions, person_keys, shown_names
+from dpsan.formats.passing import PERSONS, Fields, Position, Positions, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
@@ -74,9 +74,9 @@ class JsonReader:
         """True if paths begin at the list whose items are the records."""
         requested = tuple(field.name for field in self._fields)
         fields = Fields("field", requested=requested, left_out=options.drop_other)
-        self._keys, listed = person_keys(wild=any(field.wild for field in self._fields))
+        self._keys = Fields("key") if any(field.wild for field in self._fields) else None
         root = places(self._fields, excluded)
-        self.positions = self._kept = Positions(root, self._fields, fields, self._keys, listed)
+        self.positions = self._kept = Positions(root, self._fields, fields, self._keys)
         if options.drop_other:  # of the names of members that are left out, none passes
             self.positions = Positions(root, self._fields, fields)
         self._unseen = {number for number, at in enumerate(self._fields) if not at.optional}

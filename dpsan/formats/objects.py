@@ -12,7 +12,6 @@ from dpsan.errors import UsageError
 from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
 from dpsan.formats.passing import Fields, Position, Positions, named_type
 from dpsan.formats.paths import parse_fields, places
-from dpsan.only.keys import holds_person
 from dpsan.text.spanned_tokens import Spans
 
 
@@ -107,7 +106,7 @@ class ObjectStrings:
             return items
         if not isinstance(value, Mapping | list | tuple | bool | int | float):
             kinds = "dicts, lists, strings, numbers, booleans and None"
-            path = "*" if holds_person(position.path) else position.path or "the value"
+            path = position.path or "the value"
             raise TypeError(f"{path} must be of {kinds} (got {type(value).__name__})")
         if place.strict:
             raise KindError(position, b"")

@@ -24,6 +24,7 @@ from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.json_scan import TOO_DEEP, Chosen, KindError, Part, other_text, pruned_text
 from dpsan.formats.parquet_columns import Columns, Leaf, Output, Positioned, Steps, check_times
 from dpsan.formats.passing import PERSONS
+from dpsan.formats.paths import is_person
 from dpsan.formats.text import decode, too_long
 
 _BATCH: Final = 1024
@@ -148,7 +149,7 @@ class _Group:
                     rows[row].persons += positions.persons - persons
             for leaf in self._columns.keys:
                 for raw, row in _strings(_whole(part.column(leaf.column)), leaf.steps):
-                    rows[row].persons += positions.is_person(raw.decode(errors="replace"))
+                    rows[row].persons += is_person(raw.decode(errors="replace"))
             typed = self._columns.fields.typed
             for number, row_read in enumerate(rows, start):
                 self._columns.unseen -= row_read.seen

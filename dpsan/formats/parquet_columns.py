@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from dpsan.errors import InputError
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions
-from dpsan.formats.passing import Fields, Position, Positions, named, person_keys, shown_names
+from dpsan.formats.passing import Fields, Position, Positions, named, shown_names
 from dpsan.formats.paths import Field, Place, did_you_mean, parse_field, parse_fields, places
 
 Steps: TypeAlias = tuple[str | None, ...]
@@ -71,7 +71,7 @@ class Columns:
             self.paths = leaves
         self.fields = Fields("column", requested=options.fields, left_out=options.drop_other)
         wild = any(path.wild for path in self.chosen)
-        self.positions = Positions(None, self.chosen, self.fields, *person_keys(wild=wild))
+        self.positions = Positions(None, self.chosen, self.fields, Fields("key") if wild else None)
         self.keys = [leaf for leaf in self.leaves if leaf.key] if wild else []
         """Keys of maps, which pass."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from dpsan.errors import counted, number
-from dpsan.formats.paths import Field, Place, below
+from dpsan.formats.paths import Field, Place, below, is_person
 
 PASSED: Final = "passed unchanged, and may hold text"
 LEFT_OUT: Final = "left out"
@@ -147,7 +147,9 @@ def shown_names(names: Iterable[str]) -> str:
 
 
 def shortened(name: str) -> str:
-    """Return a name cut for a message; lone surrogates become U+FFFD."""
+    """Return a name cut for a message: lone surrogates become U+FFFD, one of a person ``*``."""
+    if is_person(name):
+        return "*"
     name = name.encode(errors="replace").decode()
     return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
 
@@ -161,7 +163,6 @@ _MOST_NAMES: Final = 64
 """Different names in one object above which they are taken for data: ``*`` stands for all."""
 PERSONS: Final = f"{PASSED}:identifying key"
 """Names of members that hold the name or address of a person, among what is noted of a record."""
-_Listed: TypeAlias = Callable[[str], bool]
 _ROLES: Final = (
     "agent|assignee|author|beneficiary|client|contact|customer|doctor|driver|employee|guardian|guest|"
     "manager|nurse|owner|parent|passenger|patient|recipient|reporter|sender|student|teacher|tenant"
@@ -193,19 +194,6 @@ def named_type(name: str) -> str:
     return next(map("={}".format, of), "")
 
 
-def person_keys(*, wild: bool) -> tuple[Fields | None, _Listed | None]:
-    """Return where names of members are named, and what tells whether one holds a person's name.
-
-    Args:
-        wild: whether a field takes what it does not name; else nobody asks for keys.
-    """
-    if not wild:
-        return None, None
-    from dpsan.only.keys import holds_person  # numpy comes with it
-
-    return Fields("key"), holds_person
-
-
 class Position:
     """A position inside the records of an input, whether or not something is chosen there."""
 
@@ -223,7 +211,7 @@ class Position:
         self.taken = False
         """True if strings are known to be chosen here."""
         self.listed = False
-        """True if its name holds the name or address of a person."""
+        """True if its name holds the name or address of a person, and keys are named."""
 
 
 class Positions:
@@ -234,7 +222,6 @@ class Positions:
         chosen: the fields.
         fields: gets the paths of values.
         keys: gets the paths of members, where their names pass; None: nobody asks.
-        listed: returns whether a name of a member holds the name or address of a person.
     """
 
     def __init__(
@@ -243,16 +230,11 @@ class Positions:
         chosen: Sequence[Field],
         fields: Fields,
         keys: Fields | None = None,
-        listed: _Listed | None = None,
     ) -> None:
         self.top, self.chosen, self.fields, self.keys = Position("", root), chosen, fields, keys
-        self._listed, self._many = listed, 0
+        self._many = 0
         self.persons = 0
         """Number of names of members so far that held the name or address of a person."""
-
-    def is_person(self, name: str) -> bool:
-        """Return whether a name of a member holds the name or address of a person."""
-        return self._listed is not None and self._listed(name)
 
     def item(self, position: Position) -> Position:
         """Return the position of a list's items."""
@@ -270,7 +252,6 @@ class Positions:
             raw: its name, spelled as in the input.
             name: the same, without escapes.
         """
-        person = self.is_person(name)
         place = position.place and position.place.child(name)
         alike = [sibling for sibling in position.names.values() if sibling.place is place]
         shared = position.merged.get(place)
@@ -279,14 +260,15 @@ class Positions:
         elif shared is None and (len(alike) >= _MOST_NAMES or self._many >= _MOST_POSITIONS):
             shared = self._merge(position, place, alike)
         if shared is not None:
-            self.persons += person
+            self.persons += self.keys is not None and is_person(name)
             return shared
         self._many += 1
+        person = is_person(name)
         path = _any(position.path) if person else below(position.path, name)
         member = Position(path, place, position.depth + 1)
-        member.listed = person
         position.names[raw] = member
         if self.keys is not None:
+            member.listed = person
             self.keys.others[path] = None
         return member
 

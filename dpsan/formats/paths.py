@@ -155,6 +155,13 @@ def below(path: str, step: str | None) -> str:
     return f"{path}.{name}" if path else name
 
 
+def is_person(name: str) -> bool:
+    """Return whether a name of a member or column holds the name or address of a person."""
+    from dpsan.only.keys import holds_person  # numpy comes with it
+
+    return holds_person(name)
+
+
 class Place:
     """Choice at a place of a record, and inside of it.
 
@@ -279,7 +286,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, n=1, cutoff=_CUTOFF) or [
         other for other in names if other.casefold() == name.casefold()
     ]
-    return f"did you mean '{near[0]}'?" if near else ""
+    return f"did you mean '{near[0]}'?" if near and not is_person(near[0]) else ""
 
 
 def near_path(name: str, paths: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from dpsan.only.lexicon import Lexicon
 from dpsan.only.strings import spans
 from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER
 
-_WORD: Final = regex.compile(r"\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll})")
+_WORD: Final = regex.compile(r"(?!Nick[ _-]?[Nn]ame)(?:\p{Lu}?\p{Ll}+|\p{Lu}+(?!\p{Ll}))")
 _NAMES: Final = frozenset({"given_f", "given_m", "given_u", "surname", "surnamepl"})
 _ADDRESSES: Final = frozenset({"email", "userhost", "userip", "handle", "phone"})
 _LONGEST: Final = 1_000

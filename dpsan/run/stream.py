@@ -189,10 +189,12 @@ class _Flow:
         texts = [text for record in batch for text in record.texts]
         numbers: Sequence[int] = range(first, first + len(texts))
         spec = self.work.sanitizer.spec
-        if spec.consistent is Unit.UNIT and not self.work.units:
-            pass  # a message is a context of its own
-        elif spec.consistent or spec.only:  # a record has the number of its first text
+        if spec.consistent or spec.only:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
+            if spec.consistent is Unit.UNIT and not self.work.units:
+                # A message is a context of its own, but a name of a column may stand in others.
+                pairs = zip(sizes, batch, strict=True)
+                sizes = [*chain(*([n] if record.kinds else [1] * n for n, record in pairs))]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None or self.work.review is not None
         spans = _spans_of(batch)

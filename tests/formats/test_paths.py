@@ -10,7 +10,9 @@ from support import cases
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.json_scan import pruned
-from dpsan.formats.paths import Wild, parse_field, parse_fields, places
+from dpsan.formats.objects import ObjectStrings
+from dpsan.formats.passing import Fields, Passing, shown_names
+from dpsan.formats.paths import Wild, did_you_mean, parse_field, parse_fields, places
 
 SAME, MASK = identity(), marker()
 
@@ -166,7 +168,29 @@ def test_keys_that_hold_a_name_or_an_address_are_counted_and_not_shown():
     assert run(many, "**")[1][-1].endswith(": 300 identifying keys")
     inside = json.dumps({"t": '{"maria": 1}'}).encode()
     assert run(inside, "**")[1][-1].endswith(": 1 identifying key")
-    assert len(run(data, "first_name")[1]) == 1  # who names a field knows the others
+    told = run(data, "first_name")[1]  # who names a field knows the others, but not who reads this
+    assert told == ["3 of 4 fields pass unchanged: *, u.*, u.*.k"]
+    with pytest.raises(InputError) as error:
+        run(data, "first_name", "none")
+    assert "(fields: first_name, *, u.*, u.*.k; add ?" in str(error.value)
+    with pytest.raises(UsageError, match=r"the field 'u\.\*' must be a list"):
+        ObjectStrings({"u": {"a.chen@example.org": "x"}}, r"u.a\.chen@example\.org[]")
+
+
+def test_columns_that_hold_a_name_or_an_address_are_not_shown():
+    fields = Fields("column", others={"id": None, "a.chen@example.org": None, "Maria": None})
+    fields.chosen, fields.requested = {"maria": None}, ("maria",)
+    fields.typed = {"Maria.name": "party"}
+    passing = Passing()
+    passing.add([fields])
+    assert [*passing.lines()] == [
+        "3 of 4 columns pass unchanged: id, *, *",
+        "column '*' differs from --field '*' in letter case and is not sanitized",
+    ]
+    assert passing.row()["by_name"] == {"*": "party"}
+    assert shown_names(["id", "Maria"]) == "id, *"
+    assert did_you_mean("Maria Gomes", ["Maria Gomez"]) == ""
+    assert did_you_mean("Martial", ["Marital"]) == "did you mean 'Marital'?"
 
 
 def test_names_that_are_data_keep_what_is_chosen_below_them():

@@ -13,7 +13,7 @@ span.id parentId session input output error status code message stack_trace leve
 host hostname ip port url path method headers body query request response duration_ms cost
 currency total items quantity price sku order customer http.status_code gen_ai.request.model
 langfuse.observation.input x-request-id Content-Type 200 en de_DE v2 a b x1 is_active hasMore
-nextPageToken
+nextPageToken nickName NickName Nick_Name nick
 """
 
 
@@ -26,6 +26,7 @@ def test_names_of_a_schema_hold_nobody(key):
     "key",
     *("Maria", "maria", "MARIA", "mariaGonzalez", "maria_gonzalez", "notes for Gonzalez"),
     *("a.b@example.org", "@maria_g", "root@10.0.0.1", "+44 20 7946 0123", "user:anna"),
+    *("Nick", "Nick Young", "Nickname of Grace"),
 )
 def test_names_and_addresses_are_found(key):
     assert holds_person(key)

@@ -382,3 +382,30 @@ def test_a_surname_in_an_address_beside_another_one_stays_itself_in_its_unit(tmp
         first = memo.rewrite("Ask Donna Patel, mail donna.novak@acme.com.", "chat")
         then = memo.rewrite("Mr. Novak came.", "chat")
     assert re.search(r"\.(\w+)@", first)[1] == then.split()[1].lower()
+
+
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [
+        ({"name": "Hope Baker", "text": "Hope and Zork met. hope"}, ("name:names", "text")),
+        ({"name": "Hope Baker", "text": "Hope and Zork met. hope"}, ("**",)),
+    ],
+)
+def test_a_name_of_a_column_is_replaced_in_the_other_fields_of_its_record(
+    row, fields, dpsan, tmp_path
+):
+    """Whoever names the unit; a message alone is always the same."""
+    alone = {"id": "a", "text": row["text"]}
+    records = (alone, {**row, "id": "a"}, alone)
+    lines = "".join(f"{json.dumps(record)}\n" for record in records)
+    (tmp_path / "in.jsonl").write_text(lines)
+    chosen = [part for name in fields for part in ("-k", name)]
+    for unit in (("--unit", "a"), ("--unit-field", "id")):
+        memo = ("--memo", tmp_path / unit[0][2:], *unit)
+        except_ = ("--except", "id") if "**" in fields else ()
+        args = ("rewrite", "-q", "--only", "people", *memo, *chosen, *except_)
+        done = dpsan(*args, tmp_path / "in.jsonl", status=0)
+        first, other, last = map(json.loads, done.stdout.splitlines())
+        assert first == last
+        column = next(iter(row.values()))
+        assert not {*pieces(column)} & {*pieces(other["text"])}
