@@ -109,7 +109,7 @@ class Term:
     tables: dict[str, Flags]
     related: tuple[tuple[str, bool], ...]
     moves: bool
-    """Whether it reads what is drawn."""
+    """True if the term reads which tokens are drawn."""
 
 
 @dataclass(frozen=True)

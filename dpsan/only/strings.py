@@ -287,7 +287,7 @@ _FORM_OF: Final[dict[str, Form]] = {
     "phone": lambda text: re.sub(r"(?<!\A)(?<!\A\()0|[1-9]", DIGIT, text),  # a first zero stays
     "overweeks": lambda text: digit_form(text[:-2]) + text[-2:],
 }
-"""What makes the form of a kind of strings, if it is not :func:`digit_form`."""
+"""Functions that make the form of a kind of strings; :func:`digit_form` makes those of the others."""
 
 
 def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, str]:

@@ -60,7 +60,7 @@ class MemoFile(PrivateDatabase):
             raise OutputError(f"{directory}: no memo of dpsan", "rewrite --memo makes one")
         try:
             make_private(path.absolute())
-            others = [each.name for each in path.iterdir() if NAME not in each.name]
+            others = [entry.name for entry in path.iterdir() if NAME not in entry.name]
             mode = path.stat().st_mode
         except OSError as error:
             raise OutputError(f"{directory}: cannot use: {reason(error)}") from None

@@ -231,7 +231,7 @@ _NAMED: Final = (
     *("--mechanism", "--only", "--format", "--unknown", "--case", "--consistent", "--numbers"),
     *("--roles", "--tokenizer", "--encoding", "--invalid", "--delimiter", "dpsan"),
 )
-"""What has strings as values that hold no text, and no name of a file or column."""
+"""Options whose values are strings that hold no text and name no file or column."""
 _ELSEWHERE: Final = "-O another directory begins anew"
 
 
