@@ -6,18 +6,21 @@ tags, ``an <b>Italian``, or in the next text of a page, where the tag ends this 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.hashes import Places
-from dpsan.only.view import GAP, LOWER, ONE, Codes, View, among
+from dpsan.only.view import GAP, LOWER, ONE, TITLE, Codes, View, among
 
 BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]
 """Gaps between an article and its word."""
 _TAG: Final = 16
 """Most words of a tag that stands between an article and its word."""
+_NAMES: Final = ("given_f", "given_m", "given_u", "surname")
+"""Labels of names, behind which a function word with a capital may be a surname."""
 
 
 def one_article(
@@ -40,6 +43,22 @@ def one_article(
     trigger[at] = pair[0]
     label[at] = func
     caps[at] = np.where(caps[at] == LOWER, LOWER, ONE)
+
+
+def no_triggers(
+    code: Mapping[str, int], label: Codes, caps: Codes, gap: Codes, trigger: NDArray[np.int16]
+) -> None:
+    """Let function words be words, in place, where they are surnames: Mr. Im, mr case, Hui Min.
+
+    Args:
+        code: code of each label.
+    """
+    capital = (label == code["funcname?"]) & (caps == TITLE)
+    behind_title = label[:-1] == code["title"]
+    trigger[1:][(capital | (label == code["trigname?"]))[1:] & behind_title] = 0
+    behind_name = among(label, [code[name] for name in _NAMES])[:-1] & (gap[1:] == GAP["space"])
+    behind_name |= (label[:-1] == code["letter"]) & (gap[1:] == GAP["stop"])
+    trigger[1:][capital[1:] & behind_name] = 0
 
 
 def far_words(view: View, places: Places, article: int) -> dict[int, int]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only import dates, strings, sums
-from dpsan.only.articles import far_words, one_article
+from dpsan.only.articles import far_words, no_triggers, one_article
 from dpsan.only.characters import (
     APOSTROPHE,
     BETWEEN,
@@ -320,9 +320,7 @@ class Viewer:
         gap = gaps(block, np.append(0, after[:-1]), start)
         closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
         trigger = self.trigger.take(row) * closed
-        # Behind a title no function word is one: Mr. Im, mr case.
-        named = (label == code["funcname?"]) & (caps == TITLE) | (label == code["trigname?"])
-        trigger[1:][named[1:] & (label[:-1] == code["title"])] = 0
+        no_triggers(code, label, caps, gap, trigger)
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = (label == code["surnamepl"]).nonzero()[0]
