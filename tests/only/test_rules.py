@@ -21,7 +21,7 @@ CASES = [
     ("1,249.90 The fee is here.\n4.2 The fee\n4.31 If there", "1,249.90"),
     ("The door code 8823, gate code: 4711# or unlock code 3141 opens it.", "8823 4711 3141"),
     ("It has the error code 8823, exit code 4711 and code 404.", ""),
-    ("Come over, Ben's mum is here again.", "Ben's"),
+    ("Come over, Ben's mum is here again.", "Ben"),
     ("Then Al said so to Anjali Das there.", "Al Anjali Das"),
     ("The receiver is mrs ibinabo jack, at the market.", "ibinabo jack"),
     ("Mrs R. Contractor and Mr. Iqbal Contractor objected.", "R Contractor Iqbal Contractor"),
@@ -29,6 +29,8 @@ CASES = [
     ("The carer from Sunrise Homecare went to the Rose & Crown.", "Sunrise Homecare Rose Crown"),
     ("Auntie Mere and Ama Boateng know that this is Dele again.", "Mere Ama Boateng Dele"),
     ("The car 191-D-20447 has the claim NZ-CL-440718.", "191 D 20447 NZ CL 440718"),
+    ("I have tried Edge and Chrome here.", ""),
+    ("The lamb chops and Lamb shanks were done, with 12.5 mls of it.", "12.5"),
     ("Here is Jan Kowalczyk again.", "Jan Kowalczyk"),
     ("Ich wohne in der Lindenstraße 14, am Kirchweg 12.", "Lindenstraße 14 Kirchweg 12"),
     ("Ich bin bei der Sparkasse und zahle am 3. Mai.", "Sparkasse 3 Mai"),
@@ -414,6 +416,8 @@ PLACED = [
     ("Rs 5 at 3 pm IST again.", r"Rs \d at \d pm (.+) again\.", "zone_in"),
     ("It rang at noon Central again.", r"It rang at noon (.+) again\.", "zonew"),
     ("It rang until 4 Pacific again.", r"It rang until \d (.+) again\.", "zonew"),
+    ("My first name: Zolbert again.", r"My first name: (\w+) again.", "given_x"),
+    ("It is on Mothers Day again.", r"It is on (.+) again.", "holidayp"),
 ]
 """A text, a pattern of its outputs and the group of the words in its brackets."""
 
