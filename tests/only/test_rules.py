@@ -31,6 +31,10 @@ CASES = [
     ("The car 191-D-20447 has the claim NZ-CL-440718.", "191 D 20447 NZ CL 440718"),
     ("I have tried Edge and Chrome here.", ""),
     ("The lamb chops and Lamb shanks were done, with 12.5 mls of it.", "12.5"),
+    ("My direct line is up; Sr. Analyst, Jr. Engineer.", ""),
+    ("Call (07) 5551 8888 or (03) 9123 4567.", "07 5551 8888 03 9123 4567"),
+    ("The MAC 3C:2A:F4:19:B0:6E is here.", "3C 2A F4 19 B0 6E"),
+    ("His brother Ram Naresh is here.", "Ram Naresh"),
     ("Here is Jan Kowalczyk again.", "Jan Kowalczyk"),
     ("Ich wohne in der Lindenstraße 14, am Kirchweg 12.", "Lindenstraße 14 Kirchweg 12"),
     ("Ich bin bei der Sparkasse und zahle am 3. Mai.", "Sparkasse 3 Mai"),
@@ -418,6 +422,7 @@ PLACED = [
     ("It rang until 4 Pacific again.", r"It rang until \d (.+) again\.", "zonew"),
     ("My first name: Zolbert again.", r"My first name: (\w+) again.", "given_x"),
     ("It is on Mothers Day again.", r"It is on (.+) again.", "holidayp"),
+    ("It is by=Vinh Pham again.", r"It is by=(\w+) .+ again.", "given_x"),
 ]
 """A text, a pattern of its outputs and the group of the words in its brackets."""
 
