@@ -35,6 +35,8 @@ CASES = [
     ("Call (07) 5551 8888 or (03) 9123 4567.", "07 5551 8888 03 9123 4567"),
     ("The MAC 3C:2A:F4:19:B0:6E is here.", "3C 2A F4 19 B0 6E"),
     ("His brother Ram Naresh is here.", "Ram Naresh"),
+    ("WARN [OrderService] the order is late.", ""),
+    ("Is mrs. kuznetsova in; it is for Adv. Paranjape.", "kuznetsova Paranjape"),
     ("Here is Jan Kowalczyk again.", "Jan Kowalczyk"),
     ("Ich wohne in der Lindenstraße 14, am Kirchweg 12.", "Lindenstraße 14 Kirchweg 12"),
     ("Ich bin bei der Sparkasse und zahle am 3. Mai.", "Sparkasse 3 Mai"),
@@ -423,6 +425,8 @@ PLACED = [
     ("My first name: Zolbert again.", r"My first name: (\w+) again.", "given_x"),
     ("It is on Mothers Day again.", r"It is on (.+) again.", "holidayp"),
     ("It is by=Vinh Pham again.", r"It is by=(\w+) .+ again.", "given_x"),
+    ("It is for Durga Puja again.", r"It is for (.+) again.", "holidayp"),
+    ("It is here. Bronte Castellaro, again.", r"It is here. (\w+) .+, again.", "given_x"),
 ]
 """A text, a pattern of its outputs and the group of the words in its brackets."""
 
