@@ -345,10 +345,7 @@ MUTANTS = {
     "base of another epsilon": Mutant("optimal-response", other_epsilon(1.5)),
     "unequal set masses": Mutant("knn-response", put(Unequal)),
     "stale table": Mutant("knn-response", before(stale, inputs=True)),
-    "outputs that never come": Mutant(
-        "knn-response",
-        put(Gaps),
-    ),
+    "outputs that never come": Mutant("knn-response", put(Gaps)),
     "wrong vocabulary": Mutant(
         "exponential",
         before(lambda s, ids, streams: ((ids * 7 + 1) % s.space.n, streams), inputs=True),

@@ -37,10 +37,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # are the same in every run, but with EXPLORE=1.
 EXPLORE = "EXPLORE" in os.environ
 settings.register_profile(
-    "dpsan",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=not EXPLORE,
+    "dpsan", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not EXPLORE
 )
 settings.load_profile("dpsan")
 

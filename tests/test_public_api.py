@@ -63,11 +63,7 @@ def mechanism_lines():
 
 
 def listing(mechanisms=mechanism_lines):
-    parts = {
-        "Python": python_lines(),
-        "Command line": command_lines(),
-        "Mechanisms": mechanisms(),
-    }
+    parts = {"Python": python_lines(), "Command line": command_lines(), "Mechanisms": mechanisms()}
     return "\n".join(f"# {name}\n" + "".join(f"{each}\n" for each in parts[name]) for name in parts)
 
 

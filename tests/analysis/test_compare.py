@@ -14,13 +14,7 @@ from support import need_extra
 
 from dpsan.analysis import compare as table
 from dpsan.analysis.compare import Request, compare
-from dpsan.analysis.compare.measure import (
-    Folds,
-    measure,
-    over_seeds,
-    read_corpus,
-    share_over_seeds,
-)
+from dpsan.analysis.compare.measure import Folds, measure, over_seeds, read_corpus, share_over_seeds
 from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary

@@ -154,11 +154,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (columns: label, body)"),
     (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (columns: "),
     (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
-    (
-        ["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"],
-        1,
-        "o.jsonl:1: no string or number",
-    ),
+    (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no string or number"),
     (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
     (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
     (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "--audit excludes"),

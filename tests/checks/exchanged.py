@@ -18,13 +18,7 @@ from dpsan.only.view import LOWER, MIXED, ONE, TITLE, UPPER, View
 from dpsan.sanitize.decided import Decided
 from dpsan.text.letter_case import article_for
 
-SPELT = {
-    LOWER: str,
-    TITLE: with_capital,
-    UPPER: str.upper,
-    ONE: str.upper,
-    MIXED: capital_inside,
-}
+SPELT = {LOWER: str, TITLE: with_capital, UPPER: str.upper, ONE: str.upper, MIXED: capital_inside}
 _ESCAPED = "nrtbfux"
 """Letters that make an escape with a backslash before them."""
 _GERMAN = re.compile(r"(?i)\b(?:und|der|das|ist|nicht|ich|sie)\b")

@@ -98,8 +98,7 @@ def run(dpsan, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(each, marks=[needs_gensim] * (each == "train")) for each in SAMPLES],
+    "name", [pytest.param(each, marks=[needs_gensim] * (each == "train")) for each in SAMPLES]
 )
 def test_answers_are_as_the_schema_says(run, name):
     rule = json.loads(PATH.read_text())["$defs"][name]

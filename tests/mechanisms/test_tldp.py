@@ -26,13 +26,7 @@ from dpsan.mechanisms.tldp_paper import (
     true_delta,
 )
 from dpsan.privacy.guarantee import Status
-from dpsan.privacy.noise_formulas import (
-    TOTAL,
-    certified_loss,
-    grid_pmf,
-    grid_table,
-    laplace_delta,
-)
+from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_pmf, grid_table, laplace_delta
 from dpsan.space.metric_space import MetricSpace
 
 SMALL = MetricSpace(make_embeddings(n=40, d=4))
@@ -114,11 +108,7 @@ def test_constant_coordinates_and_few_dimensions():
     assert 0 <= out.min() <= out.max() < 12
 
 
-@cases(
-    "name value told",
-    ("levels", "1", "a whole number >= 2"),
-    ("dimensions", "0", ""),
-)
+@cases("name value told", ("levels", "1", "a whole number >= 2"), ("dimensions", "0", ""))
 def test_domain(name, value, told):
     with pytest.raises(UsageError, match=f"{name} must be {told}"):
         TLDP.build(1.0, {name: value})

@@ -13,14 +13,7 @@ from recipe.kneser_ney import Counts, estimated, symbols_of_lines, to_bytes
 
 from dpsan.outcomes import decoding
 from dpsan.outcomes.decoding import Coherence, Tables, decode
-from dpsan.outcomes.lattice import (
-    LONGEST,
-    Candidates,
-    best_path,
-    parts,
-    posteriors,
-    unit_ends,
-)
+from dpsan.outcomes.lattice import LONGEST, Candidates, best_path, parts, posteriors, unit_ends
 from dpsan.outcomes.ngrams import KINDS, Gap, Ngrams, gap_kind, gap_kinds
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS

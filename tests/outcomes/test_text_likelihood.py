@@ -13,13 +13,7 @@ from support import make_embeddings, streams
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.distributions import Emissions, Likeliest, draw
 from dpsan.outcomes.intervals import EProcess
-from dpsan.outcomes.text_likelihood import (
-    HalfLinked,
-    Texts,
-    half_linked,
-    linked_by_words,
-    ranks,
-)
+from dpsan.outcomes.text_likelihood import HalfLinked, Texts, half_linked, linked_by_words, ranks
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 

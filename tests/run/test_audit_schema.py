@@ -63,10 +63,7 @@ def test_the_stored_schema_is_that_of_the_program():
     "options",
     ("-e", "8", "--audit-originals", "--copies", "2"),
     ("-e", "8", "--class", "sensitive", "--numbers", "value"),
-    (
-        "--only",
-        "sensitive",
-    ),
+    ("--only", "sensitive"),
     ids=["originals", "classes", "only"],
 )
 def test_rows_are_as_the_schema_says(dpsan, tmp_path, options):

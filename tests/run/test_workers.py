@@ -61,10 +61,7 @@ def never_answers(parent, *_):
 
 @pytest.mark.parametrize(
     "way",
-    [
-        dies_in_the_middle_of_an_answer,
-        pytest.param(dies_before_it_reads, marks=pytest.mark.slow),
-    ],
+    [dies_in_the_middle_of_an_answer, pytest.param(dies_before_it_reads, marks=pytest.mark.slow)],
 )
 def test_a_death_answers_all_work(spec, tmp_path, monkeypatch, way):
     monkeypatch.setattr(workers, "_serve", way)

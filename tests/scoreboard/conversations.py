@@ -82,11 +82,7 @@ def _words(text: str) -> list[str]:
     return [word for each in words for word in each.partition("@")[0].split(".")]
 
 
-@row(
-    "units",
-    "kill -9 that landed in one of two runs on a memo with conversations",
-    "≥ 200",
-)
+@row("units", "kill -9 that landed in one of two runs on a memo with conversations", "≥ 200")
 def conversations(row: Row, size: Size, folder: Path) -> None:
     """All that was published, also by runs that were killed, agrees within each unit."""
     fork.preload()

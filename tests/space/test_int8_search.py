@@ -103,9 +103,7 @@ LENGTHS = [(1, 63, {"n": 5000, "d": 20, "spread": spread}) for spread in (0.6, 2
 
 
 @cases(
-    "k level of",
-    *((k, level, {"d": 40}) for k in (1, 2, 4, 7, 8) for level in (63, 127)),
-    *LENGTHS,
+    "k level of", *((k, level, {"d": 40}) for k in (1, 2, 4, 7, 8) for level in (63, 127)), *LENGTHS
 )
 def test_few_rows_are_left_and_the_nearest_among_them(monkeypatch, k, level, of):
     """Twin of the next test."""
