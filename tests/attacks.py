@@ -205,10 +205,8 @@ def safe() -> str:
         ("epsilon per word at most", *(f"{int(1000 * most) / 1000:g}" for most in proved.values())),
     )
     cells = ("over 1,000" if half is None else str(half) for half in halves.values())
-    second = table(
-        ("epsilon per word", *(f"{each:g}" for each in halves)),
-        ("words until half are linked", *cells),
-    )
+    epsilons = ("epsilon per word", *(f"{each:g}" for each in halves))
+    second = table(epsilons, ("words until half are linked", *cells))
     return f"{first}\n{second}"
 
 
@@ -250,9 +248,7 @@ def _labelled(name: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         rows = [(text, label) for text, label, *_ in (line.split("\t") for line in lines)]
         return rows[600:], rows[:600]
     files = (("sst2/train.tsv", "sentence"), ("sst2/dev.tsv", "content"))
-    train, test = (
-        [*zip(_rows(path, text), _rows(path, "label"), strict=True)] for path, text in files
-    )
+    train, test = ([*zip(_rows(path, of), _rows(path, "label"), strict=True)] for path, of in files)
     return train[:4000], test
 
 

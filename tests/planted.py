@@ -33,9 +33,8 @@ def line_space():
 
 
 def make(mechanism, epsilon, parameters=None, **options):
-    return Sanitizer(
-        mechanism, epsilon=epsilon, embeddings=line_space(), parameters=parameters, **options
-    )
+    given = {"epsilon": epsilon, "parameters": parameters, **options}
+    return Sanitizer(mechanism, embeddings=line_space(), **given)
 
 
 def boasting(s):
@@ -171,6 +170,10 @@ def _laplace():
     return make("laplace", 0.8)
 
 
+def _every_65536(record, block, at):
+    return record % 65536, block << 32 | at, 1
+
+
 _FIT, _FREE, _FAR = "goodness of fit", "independence", "shared numbers"
 HIDDEN = {
     "twice the epsilon": (_many, other_epsilon(2.0), _FIT),
@@ -178,11 +181,7 @@ HIDDEN = {
     "one seed": (_many, one_seed, _FIT),
     "one stream for all records": (response, placed(lambda r, b, at: (0, at << 32 | b, 1)), _FREE),
     "one stream for all blocks": (response, placed(lambda r, b, at: (r, at, 1)), _FAR),
-    "records 65,536 apart share": (
-        response,
-        placed(lambda r, b, at: (r % 65536, b << 32 | at, 1)),
-        _FAR,
-    ),
+    "records 65,536 apart share": (response, placed(_every_65536), _FAR),
     "blocks 64 apart share": (response, placed(lambda r, b, at: (r, b % 64 << 32 | at, 1)), _FAR),
     "one stream for the words of a block": (response, placed(lambda r, b, at: (r, b, 1)), _FREE),
     "a neighbour's draw": (response, looking_back, "non-interference"),

@@ -155,9 +155,8 @@ def fluent() -> str:
     with tempfile.TemporaryDirectory() as folder:
         judge = [*_judging(Path(folder))]
         for name, (path, reading) in _FLUENT.items():
-            shown = page_parts.study(
-                "fluent.py", str(DATA / "eval" / path), *reading, "--judge", *judge
-            )
+            data = str(DATA / "eval" / path)
+            shown = page_parts.study("fluent.py", data, *reading, "--judge", *judge)
             for row in json.loads(shown):
                 pairs = [f"{row[each]:.3f} → {row[f'{each}_fluent']:.3f}" for each in columns[:3]]
                 pairs.append(f"{row['perplexity']:.2f} → {row['perplexity_fluent']:.2f}")

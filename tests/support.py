@@ -311,10 +311,8 @@ def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Stream
 def largest_ratio(weights: np.ndarray, first: Iterable[int]) -> Fraction | None:
     """Largest exact ratio of P(u|x) to P(u|y), x of ``first`` and y of all; None: infinite."""
     totals = [int(row.sum()) for row in weights]
-    law = [
-        [Fraction(weight, total) for weight in row]
-        for row, total in zip(weights.tolist(), totals, strict=True)
-    ]
+    pairs = zip(weights.tolist(), totals, strict=True)
+    law = [[Fraction(weight, total) for weight in row] for row, total in pairs]
     rows = [law[x] for x in first]
     pairs = [(max(row[u] for row in rows), min(row[u] for row in law)) for u in range(len(law[0]))]
     held = [(high, low) for high, low in pairs if high]

@@ -66,12 +66,8 @@ def test_every_numbered_item_has_a_verdict():
         for name, *numbers in map(str.split, kinds.split(","))
         for number in numbers
     }
-    assert [sum(each[0] == paper for each in wanted) for paper in papers.NUMBERED] == [
-        19,
-        28,
-        15,
-        10,
-    ]
+    counts = [sum(each[0] == paper for each in wanted) for paper in papers.NUMBERED]
+    assert counts == [19, 28, 15, 10]
     found = [*papers.numbered()]
     assert {each[:3] for each in found} == wanted
     assert all(verdict for *_, verdict in found)

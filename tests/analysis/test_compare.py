@@ -242,9 +242,8 @@ def test_one_run_writes_several_forms_with_the_same_figures(dpsan, tmp_path):
     out = dpsan(*given, *files, "-E", "v.txt", cwd=tmp_path, status=0).stdout.decode()
     rows = [*csv.DictReader(io.StringIO((tmp_path / "t.csv").read_text()))]
     record = json.loads((tmp_path / "t.json").read_text())
-    assert [float(row["cosine"] or 0) for row in rows] == [
-        row["cosine"] or 0 for row in record["rows"]
-    ]
+    cosines = [row["cosine"] or 0 for row in record["rows"]]
+    assert [float(row["cosine"] or 0) for row in rows] == cosines
     first, *lines = (tmp_path / "t.tex").read_text().splitlines()
     assert first == "% " + record["command"]
     text = "\n".join(lines)

@@ -70,10 +70,8 @@ def test_persons_are_counted_where_spans_have_a_subject(dpsan, folder):
         for each in zip(words, written, strict=True)
     ]
     hidden = sum(first for first, _ in changed) + sum(map(all, changed))
-    assert (found["persons"]["verbatim"]["hits"], found["persons"]["verbatim"]["of"]) == (
-        hidden,
-        240,
-    )
+    verbatim = found["persons"]["verbatim"]
+    assert (verbatim["hits"], verbatim["of"]) == (hidden, 240)
     assert "persons, by attack" in run(dpsan, folder, *given).stdout.decode()
     plain = ("-m", "krr", "-e", "3", "--spans", "spans.jsonl", "o.txt", "s.txt")
     assert "persons" not in json.loads(run(dpsan, folder, *plain, "--json").stdout)["spans"]

@@ -43,11 +43,8 @@ class Drawn:
         self.lowered = text.lower()
         self.old = self.written(self.tokens[0])
         plural = decision.groups.index(PLURAL)
-        more = {
-            token
-            for row, token in zip(rows, self.tokens, strict=True)
-            if decision.group[row] == plural
-        }
+        pairs = zip(rows, self.tokens, strict=True)
+        more = {token for row, token in pairs if decision.group[row] == plural}
         self.words = {
             (int(view.label[token]), int(view.caps[token]), token in more)
             for token in self.tokens
@@ -140,9 +137,8 @@ class Drawn:
     def _initials(self, word: str) -> bool:
         """Return whether two letters were, or would be, those of two words."""
         ids = {int(self.view.equal[token]) for token in self.tokens}
-        of_names = (
-            pieces for token, pieces in self.view.pieces.items() if self.view.form[token] < 0
-        )
+        form, items = self.view.form, self.view.pieces.items()
+        of_names = (pieces for token, pieces in items if form[token] < 0)
         if any(not ids.isdisjoint(cut) for pieces in of_names for piece in pieces for cut in piece):
             return word[0] != self.old[0].lower()
         capitals = re.findall(r"\b[^\W\d_]{2}\b", self.text)
@@ -189,10 +185,8 @@ class Drawn:
                 fits = article_for(other)
                 fits = fits.capitalize() if article[0].isupper() else fits
                 edits.append((int(places.start[at]), int(places.end[at]), fits))
-        olds = {
-            self.written(token).lower(): f"{new}s" if token in self._plural else new
-            for token in self.tokens
-        }
+        plain = {self.written(token).lower(): new for token in self.tokens}
+        olds = plain | {self.written(token).lower(): f"{new}s" for token in self._plural}
         olds |= {bare: other for old, other in olds.items() for bare in spellings(old)}
         for token in self._addresses:
             address = self.written(token)
@@ -238,18 +232,13 @@ def same(one: Decided, other: Decided) -> bool:
 
 def relations_of_numbers(decision: Decision, low: int, high: int) -> list[Any]:
     """Return what follows from what among the dates and numbers of some rows."""
-    return [
-        [
-            (kind, *(row - low if row >= 0 else row for row in (whole, *parts)))
-            for kind, whole, parts in decision.sums
-            if low <= max(whole, *parts) < high
-        ],
-        [
-            [row if row < 0 else row - low for row in rows]
-            for rows in decision.weekdays
-            if low <= rows[0] < high
-        ],
+    sums = [
+        (kind, *(row - low if row >= 0 else row for row in (whole, *parts)))
+        for kind, whole, parts in decision.sums
+        if low <= max(whole, *parts) < high
     ]
+    weekdays = [rows for rows in decision.weekdays if low <= rows[0] < high]
+    return [sums, [[row if row < 0 else row - low for row in rows] for rows in weekdays]]
 
 
 def by_text(done: Decided) -> list[Any]:
@@ -274,12 +263,8 @@ def by_text(done: Decided) -> list[Any]:
             for row in inside
             if row in d.locals
         ]
-        values = [
-            (row - low, table[row])
-            for table in (done.breaks, done.numbers)
-            for row in inside
-            if row in table
-        ]
+        tables = done.breaks, done.numbers
+        values = [(row - low, table[row]) for table in tables for row in inside if row in table]
         out.append(
             (
                 [array[low:high] for array in arrays],

@@ -8,8 +8,8 @@ import queue
 import shutil
 import stat
 import tempfile
-import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import filelock
@@ -125,7 +125,7 @@ def test_get_passes_on_what_build_raises(tmp_path):
 
 def test_threads_build_once_and_note_that_they_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_WAIT_BEFORE_NOTE", 0.05)
-    built, results, noted = [], [], queue.SimpleQueue()
+    built, noted = [], queue.SimpleQueue()
 
     def build():
         built.append(1)
@@ -133,14 +133,9 @@ def test_threads_build_once_and_note_that_they_wait(tmp_path, monkeypatch):
         return small()
 
     store = Store(tmp_path, noted.put)
-    threads = [
-        threading.Thread(target=lambda: results.append(store.get("index", "k", build)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(store.get, "index", "k", build) for _ in range(4)]
+    results = [answer.result() for answer in asked]
     assert built == [1]
     assert [same(result, small()) for result in results] == [True] * 4
     assert noted.empty()
@@ -361,12 +356,14 @@ def of_another_entry(shelf):
     other.replace(shelf.path)
 
 
+def lying(body):
+    body["arrays"]["ids"][1] = [10**9]
+
+
 HARM = {
     "growth": lambda shelf: shelf.path.write_bytes(shelf.intact + b"\0"),
     "another key": lambda shelf: with_head(shelf, lambda body: body.update(key="some kez")),
-    "a lying shape": lambda shelf: with_head(
-        shelf, lambda body: body["arrays"]["ids"].__setitem__(1, [10**9])
-    ),
+    "a lying shape": lambda shelf: with_head(shelf, lying),
     "another entry": of_another_entry,
     "a link": lambda shelf: shelf.path.symlink_to(
         shelf.path.rename(shelf.path.parent.parent / "elsewhere")

@@ -293,7 +293,7 @@ def test_frames_that_pages_have_stay(frame):
 
 def test_names_of_a_page_of_its_own():
     for page, at in (
-        ("<p>a\n <Zorblatt>", 2),
+        ("a\n <Zorblatt>", 2),
         ("<img alt=Maria Zorblatt>", 16),
         ("<p zorb-latt='x'>", 4),
     ):
@@ -324,9 +324,8 @@ def test_encodings():
         for encoding in ("utf-8", "cp1252", "iso-8859-1"):
             found = run(page.format(name).encode("cp1252"), encoding=encoding)[0]
             assert found == page.format(name).replace("caf\u00e9", "W").encode("cp1252")
-    with pytest.raises(
-        InputError, match=r"^test:2: .* is cp1252, not koi8-r \(--encoding cp1252\)$"
-    ):
+    told = r"^test:2: .* is cp1252, not koi8-r \(--encoding cp1252\)$"
+    with pytest.raises(InputError, match=told):
         run("\n" + page.format("latin1"), encoding="koi8-r")
     for name in ("utf-8", "utf-16", "zorblatt"):
         assert out(page.format(name)) == page.format(name).replace("caf\u00e9", "W")

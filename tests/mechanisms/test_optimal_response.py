@@ -173,11 +173,9 @@ def test_solver_and_bound_enclose_the_optimum(epsilon):
     assert best - 0.02 <= achieved <= best + 1e-6
     assert achieved > mean_similarity(KnnResponse(epsilon))
 
-    def bounded(thresholds, times=1):
+    def bounded(cuts, times=1):
         counts = SMALL.counts * times
-        return cosine_bound.similarity_bound(
-            ROWS, counts, ROWS, epsilon, thresholds, cosine_unit(3)
-        )
+        return cosine_bound.similarity_bound(ROWS, counts, ROWS, epsilon, cuts, cosine_unit(3))
 
     found = solve(Problem(ROWS, SHARES, ROWS, cosine_unit(3), growth), np.sqrt(SHARES), 0.1)
     bound, tau = bounded(found.thresholds)

@@ -136,9 +136,7 @@ def verified(epsilon=3.0, name="optimal-response"):
         return verify(Sanitizer(name, epsilon=epsilon, cache=cache, **given), words=8, draws=20_000)
 
 
-@pytest.mark.parametrize(
-    "name", ["optimal-response", pytest.param("knn-response", marks=pytest.mark.slow)]
-)
+@cases("name", "optimal-response", pytest.param("knn-response", marks=pytest.mark.slow))
 def test_kept_for_protected_words(name):
     found = verified(name=name)
     assert (found.verdict, found.public_words) == (Verdict.KEPT, len(PUBLIC))

@@ -349,10 +349,8 @@ def test_it_is_randomized_response_given_that_a_word_comes_out(epsilon):
 
 
 def test_characters_that_differ_by_hand():
-    assert differing(SPACE.letters, np.array([1, 5])).tolist() == [
-        [1, 0, 2, 2, 1, 3],
-        [3, 3, 2, 1, 2, 0],
-    ]
+    found = differing(SPACE.letters, np.array([1, 5])).tolist()
+    assert found == [[1, 0, 2, 2, 1, 3], [3, 3, 2, 1, 2, 0]]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])

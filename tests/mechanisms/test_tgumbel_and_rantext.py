@@ -192,9 +192,8 @@ def test_draws_follow_the_law(space):
     sampler = RanTextPaper(2.5).prepare(space)
     rows = law(sampler)
     for word in (3, space.n):
-        observed = np.bincount(
-            sampler.sample(np.full(40_000, word), streams(40_000)), minlength=space.n
-        )
+        drawn = sampler.sample(np.full(40_000, word), streams(40_000))
+        observed = np.bincount(drawn, minlength=space.n)
         assert fits(observed, rows[word])
         assert not fits(observed, off(rows[word]))
 

@@ -65,10 +65,8 @@ def plain_discounts(seen):
     found = [k - (k + 1) * share * many[k + 1] / many[k] for k in (1, 2, 3)]
     assert all(0 < each < k for k, each in enumerate(found, start=1))
     by_times = [found[0], *found, found[2], found[2]]
-    return {
-        key: min(by_times[min(round(each), 5)], 0.95 * max(each, 1e-3))
-        for key, each in seen.items()
-    }
+    pairs = seen.items()
+    return {key: min(by_times[min(round(n), 5)], 0.95 * max(n, 1e-3)) for key, n in pairs}
 
 
 def plain_kneser_ney(symbols, first, second, third):
@@ -104,9 +102,9 @@ def plain_kneser_ney(symbols, first, second, third):
         words[key[1]] += count
     one = words[third] / sum(words.values())
     two = given(rest, taken_two, second, third, below=one)
-    return (
-        two if second in forgets else given(triples, taken_three, first, second, third, below=two)
-    )
+    if second in forgets:
+        return two
+    return given(triples, taken_three, first, second, third, below=two)
 
 
 def test_the_model_is_kneser_ney():
@@ -169,9 +167,8 @@ def enumerated(states, scores, kinds, model, tau, trigrams=True):
                 logs.append(math.log(probability(model, first, second, third)))
             else:
                 logs.append(model.pairs(np.array([second]), np.array([third]))[0][0])
-        weight = math.exp(
-            tau * sum(logs) + sum(float(scores[at, each]) for at, each in enumerate(path))
-        )
+        score = sum(float(scores[at, each]) for at, each in enumerate(path))
+        weight = math.exp(tau * sum(logs) + score)
         for at, each in enumerate(path):
             out[at, each] += weight
     return out / out.sum(axis=1, keepdims=True)
@@ -189,9 +186,8 @@ def test_posteriors_are_those_of_all_paths(tau, trigrams):
     second = states.shape[1] if trigrams else 0
     found = posteriors(Candidates(states, scores), kinds, PRUNED, (tau,), second)[0]
     for part in (slice(0, 4), slice(4, 7)):
-        wanted = enumerated(
-            states[part], scores[part], kinds[part.start : part.stop + 1], PRUNED, tau, trigrams
-        )
+        gaps = kinds[part.start : part.stop + 1]
+        wanted = enumerated(states[part], scores[part], gaps, PRUNED, tau, trigrams)
         assert found[part] == pytest.approx(wanted, abs=2e-5)
 
 
@@ -258,12 +254,9 @@ def plain_values(word, q, weight, tables):
     """Each word that may be written for a drawn one, and what it is worth."""
     inputs = tables.likeliest[word]
     cosines = tables.coherence.vectors @ tables.coherence.vectors.T
+    pairs = [(at, share) for at, share in zip(inputs, q, strict=True) if 0 <= at < N]
     return {
-        each: sum(
-            float(share * cosines[each, at])
-            for at, share in zip(inputs, q, strict=True)
-            if 0 <= at < N
-        )
+        each: sum(float(share * cosines[each, at]) for at, share in pairs)
         + weight * float(cosines[each, word])
         - (each != word) * float(tables.costs[each])
         for each in {int(word), *(int(at) for at in inputs if 0 <= at < N)}

@@ -103,9 +103,8 @@ def conversations(row: Row, size: Size, folder: Path) -> None:
             if landed >= size.of(4, 5, 100):
                 break
             both = [records(generator, options, turn) for _ in range(2)]
-            landed += killed(
-                own, env, options, both, ledger, row, generator.uniform(0.1, 1.2) * whole
-            )
+            moment = generator.uniform(0.1, 1.2) * whole
+            landed += killed(own, env, options, both, ledger, row, moment)
         row.tried += landed
         row.count("words with two replacements in a unit", ledger.several() > 0)
         if options == ONLY:

@@ -192,7 +192,5 @@ def _valid(generator):
 
 
 def _groups(file):
-    groups = file.metadata.to_dict()["row_groups"]
-    return [
-        (group["num_rows"], [each["compression"] for each in group["columns"]]) for group in groups
-    ]
+    rows = file.metadata.to_dict()["row_groups"]
+    return [(row["num_rows"], [each["compression"] for each in row["columns"]]) for row in rows]

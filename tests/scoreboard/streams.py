@@ -54,9 +54,8 @@ def _texts(goal: int) -> Iterator[tuple[float, bytes]]:
     lines = [" ".join(generator.choices(words, k=generator.randrange(30))) for _ in range(20_000)]
     sent = 0
     while sent < goal:
-        block = "".join(
-            f"{line} {sent + at}\n" for at, line in enumerate(generator.choices(lines, k=5000))
-        ).encode()
+        rows = enumerate(generator.choices(lines, k=5000), sent)
+        block = "".join(f"{line} {number}\n" for number, line in rows).encode()
         sent += len(block)
         yield sent / goal, block
 

@@ -18,9 +18,8 @@ from dpsan.outcomes.calibrate import Draft
 from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
-KNN_20, KNN_50 = (
-    Draft(MECHANISMS["knn-response"], {"k": size, "outputs": "all"}) for size in (20, 50)
-)
+KNN = MECHANISMS["knn-response"]
+KNN_20, KNN_50 = (Draft(KNN, {"k": size, "outputs": "all"}) for size in (20, 50))
 TABLES = ("exponential", "krr", "geodesic", "zipf-response")
 COLUMNS = [*(Draft(MECHANISMS[name]) for name in TABLES), KNN_20, KNN_50]
 # By epsilon and column close, cosine and Bayes; for krr the share kept.
