@@ -94,14 +94,10 @@ def tab(data):
     path = data / "eval/tab/tab_dev_2docs.json"
     for row in json.loads(path.read_text(encoding="utf-8")):
         marks = [m for a in row["annotations"].values() for m in a["entity_mentions"]]
-        spans = {
-            keep: {
-                (m["start_offset"], m["end_offset"], m["entity_type"])
-                for m in marks
-                if (m["identifier_type"] != "NO_MASK") == keep
-            }
-            for keep in (True, False)
-        }
+        spans = {True: set(), False: set()}
+        for m in marks:
+            span = m["start_offset"], m["end_offset"], m["entity_type"]
+            spans[m["identifier_type"] != "NO_MASK"].add(span)
         yield Document(row["text"], spans[True], [s[:2] for s in spans[False]])
 
 

@@ -122,13 +122,8 @@ def many_words(n=2000):
 
 
 def response(epsilon=8.0, embeddings=None, **options):
-    return Sanitizer(
-        "knn-response",
-        epsilon=epsilon,
-        embeddings=embeddings or line_space(),
-        parameters={"k": 3, "outputs": "all"},
-        **options,
-    )
+    options |= {"embeddings": embeddings or line_space(), "parameters": {"k": 3, "outputs": "all"}}
+    return Sanitizer("knn-response", epsilon=epsilon, **options)
 
 
 def placed(place):

@@ -111,10 +111,8 @@ def study() -> str:
 def sentences() -> str:
     """Each sentence beside what becomes of it at epsilon 8."""
     text = "\n".join(SENTENCES) + "\n"
-    columns = [
-        dpsan("rewrite", "-q", "-e", "8", "-m", each, "--seed", "readability", text=text)
-        for each in MECHANISMS
-    ]
+    words = "rewrite", "-q", "-e", "8", "--seed", "readability"
+    columns = [dpsan(*words, "-m", each, text=text) for each in MECHANISMS]
     rows = zip(SENTENCES, *(column.splitlines() for column in columns), strict=True)
     return table(("original", *MECHANISMS), *rows)
 

@@ -164,11 +164,8 @@ def test_spacy_finds(tmp_path):
     assert json.loads(done.stdout)["spans"] == [{"start": 3, "end": 8, "type": "PERSON"}]
 
 
-SAID = {
-    "role": "user",
-    "content": [{"type": "text", "text": "Maria Gonzalez asks."}],
-    "arguments": '{"name": "Maria Gonzalez", "limit": 1.50}',
-}
+SAID = {"role": "user", "content": [{"type": "text", "text": "Maria Gonzalez asks."}]}
+SAID |= {"arguments": '{"name": "Maria Gonzalez", "limit": 1.50}'}
 NAMES = ("Maria", "Gonzalez", "maria", "gonzalez")
 
 

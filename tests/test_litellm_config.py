@@ -79,23 +79,14 @@ def test_a_proxy_with_it_hides_a_name_from_the_model_and_brings_it_back(tmp_path
     }
     code = "from litellm import run_server; run_server()"
     words = ["--config", "litellm_config.yaml", "--host", "127.0.0.1", "--port", str(port)]
-    proxy = subprocess.Popen(
-        [sys.executable, "-c", code, *words],
-        cwd=tmp_path,
-        env=env,
-        stdout=(log := (tmp_path / "log").open("w")),
-        stderr=log,
-    )
-    body = {
-        "model": "chat",
-        "litellm_session_id": "4711",
-        "messages": [{"role": "user", "content": "Write one line to Grace Young in Boston."}],
-    }
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/v1/chat/completions",
-        json.dumps(body).encode(),
-        {"Authorization": "Bearer sk-here", "Content-Type": "application/json"},
-    )
+    log = (tmp_path / "log").open("w")
+    given = {"cwd": tmp_path, "env": env, "stdout": log, "stderr": log}
+    proxy = subprocess.Popen([sys.executable, "-c", code, *words], **given)
+    message = {"role": "user", "content": "Write one line to Grace Young in Boston."}
+    body = {"model": "chat", "litellm_session_id": "4711", "messages": [message]}
+    headers = {"Authorization": "Bearer sk-here", "Content-Type": "application/json"}
+    address = f"http://127.0.0.1:{port}/v1/chat/completions"
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
     try:
         for _ in range(120):
             time.sleep(1)

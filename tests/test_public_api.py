@@ -17,12 +17,8 @@ from dpsan.mechanisms import MECHANISMS
 STORED = ROOT / "tests" / "public_api.txt"
 
 
-METHODS = {
-    "Embeddings": ("key_to_index",),
-    "Estimate": ("comparisons", "counts", "top"),
-    "Memo": ("rewrite", "totals"),
-    "Sanitizer": ("rewrite", "rewrite_object"),
-}
+METHODS = {"Embeddings": ("key_to_index",), "Estimate": ("comparisons", "counts", "top")}
+METHODS |= {"Memo": ("rewrite", "totals"), "Sanitizer": ("rewrite", "rewrite_object")}
 """Members that users are promised; the others serve the command line."""
 
 

@@ -52,10 +52,8 @@ def run(dpsan, folder, *arguments):
 
 def test_persons_are_counted_where_spans_have_a_subject(dpsan, folder):
     """Two persons a record: of one the first word, of the other the first word and the next."""
-    words, written = (
-        [line.split()[:2] for line in (folder / name).read_text().splitlines()]
-        for name in ("o.txt", "s.txt")
-    )
+    texts = [(folder / name).read_text().splitlines() for name in ("o.txt", "s.txt")]
+    words, written = ([line.split()[:2] for line in lines] for lines in texts)
     rows = []
     for one, other in words:
         ends = len(one), len(one) + 1 + len(other)
@@ -65,10 +63,8 @@ def test_persons_are_counted_where_spans_have_a_subject(dpsan, folder):
     (folder / "who.jsonl").write_text(text)
     given = ("-m", "krr", "-e", "3", "--spans", "who.jsonl", "o.txt", "s.txt")
     found = json.loads(run(dpsan, folder, *given, "--json").stdout)["spans"]
-    changed = [
-        [old.lower() != new.lower() for old, new in zip(*each, strict=True)]
-        for each in zip(words, written, strict=True)
-    ]
+    rows = [zip(*each, strict=True) for each in zip(words, written, strict=True)]
+    changed = [[old.lower() != new.lower() for old, new in row] for row in rows]
     hidden = sum(first for first, _ in changed) + sum(map(all, changed))
     verbatim = found["persons"]["verbatim"]
     assert (verbatim["hits"], verbatim["of"]) == (hidden, 240)

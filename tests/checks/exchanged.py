@@ -45,20 +45,14 @@ class Drawn:
         plural = decision.groups.index(PLURAL)
         pairs = zip(rows, self.tokens, strict=True)
         more = {token for row, token in pairs if decision.group[row] == plural}
-        self.words = {
-            (int(view.label[token]), int(view.caps[token]), token in more)
-            for token in self.tokens
-            if view.form[token] < 0
-        }
+        words = [token for token in self.tokens if view.form[token] < 0]
+        self.words = {(int(view.label[it]), int(view.caps[it]), it in more) for it in words}
         """Label and capitals of all its places that are words, and whether they have a plural s."""
         self._plural = more
         ids = {int(view.equal[token]) for token in self.tokens}
         self._near = [token for token in addresses if token not in self.tokens]
-        self._addresses = [
-            token
-            for token in addresses
-            if any(not ids.isdisjoint(cut) for cuts in view.pieces[token] for cut in cuts)
-        ]
+        pieces = {token: {*chain(*chain(*view.pieces[token]))} for token in addresses}
+        self._addresses = [token for token in addresses if ids & pieces[token]]
 
     @property
     def form(self) -> tuple[str, str]:
@@ -80,10 +74,8 @@ class Drawn:
     @property
     def shared(self) -> bool:
         """Return whether it is an address with a piece that occurs in its text once more."""
-        one, *more = (
-            re.findall(r"[^\W\d_]{2,}", self.written(token).split("@")[0].lower())
-            for token in (self.tokens[0], *self._near)
-        )
+        locals_ = [self.written(it).split("@")[0].lower() for it in (self.tokens[0], *self._near)]
+        one, *more = (re.findall(r"[^\W\d_]{2,}", local) for local in locals_)
         return len({*one}) < len(one) or not {*one}.isdisjoint(chain.from_iterable(more))
 
     @cached_property
@@ -258,11 +250,8 @@ def by_text(done: Decided) -> list[Any]:
             for item in done.order[begin + 1 : end]
         ]
         inside = range(low, high)
-        local = [
-            [[p if isinstance(p, str) else p - low for p in cut] for cut in d.locals[row]]
-            for row in inside
-            if row in d.locals
-        ]
+        cuts = [d.locals[row] for row in inside if row in d.locals]
+        local = [[[p if isinstance(p, str) else p - low for p in cut] for cut in of] for of in cuts]
         tables = done.breaks, done.numbers
         values = [(row - low, table[row]) for table in tables for row in inside if row in table]
         out.append(

@@ -132,7 +132,6 @@ def _alike(sanitizer: Sanitizer, lines: list[str], key: bytes) -> bool:
     wide = " " * (_CHARACTERS // whole.count(" "))
     texts = whole, whole.replace(" ", wide)
     short, long = (single.sanitize([text], key).lines[0] for text in texts)
-    return short.casefold().split() == long.casefold().split() and all(
-        other.casefold().startswith(f"{one}\n".casefold())
-        for one, other in zip(alone, followed, strict=True)
-    )
+    pairs = zip(alone, followed, strict=True)
+    begun = all(other.casefold().startswith(f"{one}\n".casefold()) for one, other in pairs)
+    return begun and short.casefold().split() == long.casefold().split()

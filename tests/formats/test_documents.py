@@ -120,10 +120,8 @@ def test_an_article_follows_the_word_behind_the_end_of_a_text(folder, dpsan):
             given = ("--only", "sensitive", "--seed", str(number), "--consistent", "record")
             outputs.append(dpsan("rewrite", *given, name, cwd=folder).stdout)
         assert outputs[0] == outputs[1]
-        assert all(
-            article == article_for(word)
-            for article, word in re.findall(r"\b(an?) <.>(\$?\w+)", outputs[0].decode())
-        )
+        pairs = re.findall(r"\b(an?) <.>(\$?\w+)", outputs[0].decode())
+    assert all(article == article_for(word) for article, word in pairs)
 
 
 # ``html``: texts change and markup does not; what cannot be told from text is refused.

@@ -115,11 +115,10 @@ def test_classical_holds_in_its_domain_with_more_noise_than_needed():
             getattr(ClassicalGaussian(1.0001, 1e-6), call)(space)
 
 
-@cases(
-    "epsilon delta ratio error",
-    (20.0, 1e-6, 161.1, 0.1),
-    *((at, delta, 1, 5e-3) for at, delta in ((8.42, 1e-5), (8.78, 1e-6), (9.62, 1e-9))),
-)
+EQUAL = [(at, delta, 1, 5e-3) for at, delta in ((8.42, 1e-5), (8.78, 1e-6), (9.62, 1e-9))]
+
+
+@cases("epsilon delta ratio error", (20.0, 1e-6, 161.1, 0.1), *EQUAL)
 def test_true_delta_of_the_paper_over_the_claim(epsilon, delta, ratio, error):
     guarantee = GaussianPaper(epsilon, delta).guarantee(laws.line_space(LINE))
     assert guarantee.claimed.delta == delta

@@ -437,11 +437,8 @@ def test_even_share_goes_to_frequent_words_by_the_root_of_their_counts(bundled_s
 
 def test_a_vocabulary_of_spared_words_and_none_with_counts(bundled_space):
     """Fewer words than are spared change nothing; without counts the order of the file serves."""
-    solved = {
-        "words": np.array([0, 2, 3], dtype=np.int32),
-        "base": np.array([1 << 19, 1 << 18, 1 << 18], dtype=np.uint32),
-        "mass": np.array([1 << 15]),
-    }
+    base, mass = np.array([1 << 19, 1 << 18, 1 << 18], dtype=np.uint32), np.array([1 << 15])
+    solved = {"words": np.array([0, 2, 3], dtype=np.int32), "base": base, "mass": mass}
     words, base, mass = softened(solved, None, 4, 3.0, 0.5)
     assert (words.tolist(), mass) == ([0, 2, 3], 1 << 15)
     assert base.tolist() == solved["base"].tolist()

@@ -126,8 +126,9 @@ def test_an_error_in_a_file_of_ones_own_is_its_owners(dpsan, folder):
     code = re.sub("return Guarantee.*", "raise KeyError('secret')", OWN)
     (folder / "own.py").write_text(code)
     arguments = ("rewrite", "-q", "-e", "2", "-E", "words.txt", "--allow-unproved")
+    given = {"stdin": b"red\n", "cwd": folder}
     plain, shown = (
-        dpsan(*arguments, "-m", "own.py:Mine", stdin=b"red\n", cwd=folder, env=env).stderr
+        dpsan(*arguments, "-m", "own.py:Mine", **given, env=env).stderr
         for env in ({}, {"DPSAN_TRACEBACK": "1"})
     )
     line = 1 + code[: code.index("raise KeyError")].count("\n")

@@ -329,8 +329,8 @@ def by_strings(word, epsilon, length=3, signs=" ab"):
     odds = math.exp(epsilon / 2)
     shares = {
         "".join(string): math.prod(
-            (odds if sign == own else 1) / (odds + len(signs) - 1)
-            for sign, own in zip(string, word.ljust(length), strict=True)
+            (odds if pair[0] == pair[1] else 1) / (odds + len(signs) - 1)
+            for pair in zip(string, word.ljust(length), strict=True)
         )
         for string in product(signs, repeat=length)
     }

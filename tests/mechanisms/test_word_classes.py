@@ -19,11 +19,9 @@ from dpsan.space.metric_space import MetricSpace
 
 N = 400
 OTHER = GROUP + 1
-CLASSES = np.random.default_rng(5).choice(
-    np.array([NEUTRAL, HARM, PERSON, AMBIGUOUS, NAME, GROUP, OTHER], dtype=np.int8),
-    size=N,
-    p=[0.5, 0.2, 0.06, 0.04, 0.1, 0.05, 0.05],
-)
+_KINDS = np.array([NEUTRAL, HARM, PERSON, AMBIGUOUS, NAME, GROUP, OTHER], dtype=np.int8)
+_SHARES = [0.5, 0.2, 0.06, 0.04, 0.1, 0.05, 0.05]
+CLASSES = np.random.default_rng(5).choice(_KINDS, size=N, p=_SHARES)
 WORDS = make_embeddings(n=N, d=6)
 PLAIN, SPACE = MetricSpace(WORDS), MetricSpace(replace(WORDS, classes=CLASSES))
 PUBLIC = (0, 3, 11, 40)

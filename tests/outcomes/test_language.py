@@ -73,11 +73,8 @@ def plain_kneser_ney(symbols, first, second, third):
     """The same by dictionaries, without pruning."""
     forgets = {LINE, END}
     pairs = Counter(itertools.pairwise(symbols.tolist()))
-    triples = Counter(
-        (a, b, c)
-        for a, b, c in zip(*(symbols[at:].tolist() for at in range(3)), strict=False)
-        if b not in forgets
-    )
+    three = zip(*(symbols[at:].tolist() for at in range(3)), strict=False)
+    triples = Counter(each for each in three if each[1] not in forgets)
 
     def left(counts):
         """What the n-grams leave to shorter ones."""
@@ -280,10 +277,8 @@ def test_the_drawn_word_weighs_more_in_short_units(monkeypatch):
             seen = states, tables.scores[own] + near, between
             posteriors += [*enumerated(*seen, PRUNED, tables.tau)]
             weights += len(own) * [tables.drawn * (1 + 15 / len(own))]
-            worths = [
-                plain_values(rows[at], posteriors[at], weights[at], tables)
-                for at in range(part.start, part.stop)
-            ]
+            places = range(part.start, part.stop)
+            worths = [plain_values(rows[at], posteriors[at], weights[at], tables) for at in places]
             states = np.array([[*each, *[-1] * (4 - len(each))] for each in worths])
             scores = np.array([[*each.values(), *[-9] * (4 - len(each))] for each in worths])
             given = states, scores, between, tables.fit, 0.3

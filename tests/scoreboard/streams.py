@@ -38,10 +38,8 @@ def _distinct(count: int) -> Iterator[tuple[float, bytes]]:
     """Lines of long words that occur once, each with how much of all that is."""
     step = 20_000
     for first in range(0, count, step):
-        lines = (
-            " ".join(f"q{number}{'x' * 40}" for number in range(at, at + 20))
-            for at in range(first, first + step, 20)
-        )
+        words = [f"q{number}{'x' * 40}" for number in range(first, first + step)]
+        lines = (" ".join(words[at : at + 20]) for at in range(0, step, 20))
         yield (first + step) / count, "".join(f"{line} here\n" for line in lines).encode()
 
 

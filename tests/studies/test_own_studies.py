@@ -218,13 +218,10 @@ def test_figures(cache, tmp_path, monkeypatch, capsys):
     assert not os.listdir(tmp_path)  # the synthetic vectors and their cache are gone
 
 
-@cases(
-    "arguments message",
-    ("--synthetic 20", "--synthetic must be N,D"),
-    ("--synthetic 1,3", "--synthetic must be N,D"),
-    ("-m laplac", r"did you mean 'laplace'\?"),
-    ("-p k", "NAME=VALUE"),
-)
+NO_SIZE = [(f"--synthetic {size}", "--synthetic must be N,D") for size in ("20", "1,3")]
+
+
+@cases("arguments message", *NO_SIZE, ("-m laplac", "mean 'laplace'"), ("-p k", "NAME=VALUE"))
 def test_wrong_use(arguments, message):
     with pytest.raises(UsageError, match=message):
         speed.main(arguments.split())
