@@ -139,6 +139,10 @@ def _shifted(s: Sanitizer, ids: Any, streams: Any) -> Any:
     return (ids * 7 + 1) % s.space.n, streams
 
 
+def every_fortieth(n: int) -> tuple[list[int], int]:
+    return list(range(0, n, max(1, n // 40))), 0
+
+
 class Unequal(Changed):
     """Every second word has three times the mass inside its set, with no other total."""
 
@@ -360,11 +364,7 @@ MUTANTS = {
     "stream reused across workers": Mutant(
         "knn-response", patch=("dpsan.privacy.randomness.derive_key", lambda key, *of: key)
     ),
-    "next word shows a word": Mutant(
-        "optimal-response",
-        after(neighbour),
-        fixed=lambda n: (list(range(0, n, max(1, n // 40))), 0),
-    ),
+    "next word shows a word": Mutant("optimal-response", after(neighbour), fixed=every_fortieth),
     "unknown words masked": optimal({"unknown": "mask"}),
     "a word kept": optimal({"keep": ["the"]}),
     "statement with half the epsilon": optimal(

@@ -71,12 +71,8 @@ _Files = dict[str, tuple[str, tuple[str, ...]]]
 _SST2: Final = {"SST-2 dev": ("sst2/dev.tsv", ("-k", "content"))}
 _TEXTS: Final[_Files] = {"AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")), **_SST2}
 _TICKETS: Final = ("pii/customer_support_tickets.csv", ("-k", "Ticket Description"))
-_FLUENT: Final[_Files] = {
-    "AG News": ("ag_news/test.csv", ("--no-header", "-k", "3")),
-    **_SST2,
-    "MultiDoGO": ("multidogo/finance_dev.tsv", ("-k", "utterance")),
-    "tickets": _TICKETS,
-}
+_FLUENT: Final[_Files] = {"AG News": ("ag_news/test.csv", ("--no-header", "-k", "3")), **_SST2}
+_FLUENT |= {"MultiDoGO": ("multidogo/finance_dev.tsv", ("-k", "utterance")), "tickets": _TICKETS}
 _JUDGES: Final[_Files] = {
     "AG News": _TEXTS["AG News"],
     "SST-2": ("sst2/train.tsv", ("-k", "sentence")),

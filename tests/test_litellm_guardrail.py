@@ -467,11 +467,8 @@ def turns(names):
         {"role": "assistant", "content": [used]},
         {"role": "user", "content": [result, {"type": "text", "text": everybody}]},
     ]
-    tools = [
-        {"name": tool["function"]["name"], "input_schema": tool["function"]["parameters"]}
-        | {"description": tool["function"]["description"]}
-        for tool in TOOLS
-    ]
+    keys = {"name": "name", "input_schema": "parameters", "description": "description"}
+    tools = [{key: tool["function"][of] for key, of in keys.items()} for tool in TOOLS]
     more = {"system": [{"type": "text", "text": system}], "tools": tools, "max_tokens": 99}
     yield "/v1/messages", everybody, {"messages": blocks, **more}
 

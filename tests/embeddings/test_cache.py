@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import itertools
 import json
 import os
 import queue
@@ -36,11 +37,10 @@ ODD = "\n\0\r \udcff\udc00𝔘\ud800"  # lone surrogates
 
 
 def test_round_trip(tmp_path):
-    arrays = {
-        f"{ODD}{dtype}{shape}": np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
-        for dtype in DTYPES
-        for shape in SHAPES
-    }
+    arrays = {}
+    for dtype, shape in itertools.product(DTYPES, SHAPES):
+        numbers = np.arange(np.prod(shape, dtype=int))
+        arrays[f"{ODD}{dtype}{shape}"] = numbers.astype(dtype).reshape(shape)
     arrays["odd"] = np.array([np.nan, -0.0, np.inf, 5e-324])
     meta = {ODD: [None, True, -(10**40), 5e-324, 1.7e308, {"": ODD, "a": [{}, []]}], "": {}}
     store = Store(tmp_path, pytest.fail)
@@ -278,15 +278,9 @@ KIND, KEY = "index", "some key"
 
 def original() -> Entry:
     rng = np.random.default_rng(7)
-    return Entry(
-        {
-            "vectors": rng.standard_normal((9, 5)).astype("<f4"),
-            "norms": rng.standard_normal((9, 5)).astype("<f4"),
-            "empty": np.empty((0, 3)),
-            "ids": np.arange(6, dtype="<i8"),
-        },
-        {"metric": "euclidean", "n": 9},
-    )
+    arrays = {name: rng.standard_normal((9, 5)).astype("<f4") for name in ("vectors", "norms")}
+    arrays |= {"empty": np.empty((0, 3)), "ids": np.arange(6, dtype="<i8")}
+    return Entry(arrays, {"metric": "euclidean", "n": 9})
 
 
 def right(entry: Entry | None) -> bool:

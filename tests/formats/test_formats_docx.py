@@ -93,22 +93,18 @@ PLANTED = """<w:p w:rsidR="00Zorblatt" w:zorblatt="Zorblatt"><w:r><w:t> Zorblatt
 <w:t> Zorblatt</w:t></w:r></w:sdtContent></w:sdt><m:oMath xmlns:m="m"><m:t>Zorblatt</m:t></m:oMath>
 <w:smartTag w:element="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:smartTag></w:p>
 <w:tbl><w:tblPr><w:tblCaption w:val="Zorblatt"/></w:tblPr></w:tbl>"""
+NOTE = paragraph("Zorblatt")
 ELSEWHERE = {
     **{f"docProps/{name}": "Zorblatt" for name in ("core.xml", "thumbnail.jpeg")},
     **{f"word/{name}": "Zorblatt" for name in ("comments.xml", "people.xml", "media/zorblatt.png")},
     **dict.fromkeys(("customXml/item1.xml", "zorblatt.bin"), "Zorblatt"),
-    "word/footnotes.xml": part("footnotes", f"<w:footnote>{paragraph('Zorblatt')}</w:footnote>"),
+    "word/footnotes.xml": part("footnotes", f"<w:footnote w:id='1'>{NOTE}</w:footnote>"),
     "word/settings.xml": part("settings", '<w:docVars><w:docVar w:val="Zorblatt"/></w:docVars>'),
 }
-ROWS = [
-    ("hyperlink", "https://a.b/", OUTSIDE),
-    ("hyperlink", "mailto:zorblatt@x.org", OUTSIDE),
-    ("comments", "comments.xml", ""),
-    ("image", "media/zorblatt.png", ""),
-    ("footnotes", "footnotes.xml", ""),
-    ("settings", "settings.xml", ""),
-    ("attachedTemplate", "file:///C:/Zorblatt.dot", OUTSIDE),
-]
+ROWS = [("hyperlink", link, OUTSIDE) for link in ("https://a.b/", "mailto:zorblatt@x.org")]
+ROWS += [(name, f"{name}.xml", "") for name in ("comments", "footnotes", "settings")]
+ROWS += [("image", "media/zorblatt.png", "")]
+ROWS += [("attachedTemplate", "file:///C:/Zorblatt.dot", OUTSIDE)]
 
 
 def test_planted_everywhere():
@@ -187,18 +183,14 @@ def test_words_spelled_with_symbols_do_not_pass():
 VALUE = "<w:p><w:pPr><w:{}/></w:pPr></w:p>" + paragraph("a")
 
 
-@cases(
-    "layout",
-    'pStyle w:val="zorblatt@x.org"',
-    'pStyle w:val="call zorblatt!"',
-    f'pStyle w:val="{"z" * 65}"',
-    'jc w:val="zorblatt"',
-    'spacing w:after="4155551234"',
-    'color w:val="Zorb"',
-    'lang w:val="zor-BLATT"',
-    'jc w:zorblatt="left"',
-    'bookmarkEnd w:name="_Zorblatt"',
-)
+NO_VALUES = f"""
+pStyle w:val="zorblatt@x.org"; pStyle w:val="call zorblatt!"; pStyle w:val="{"z" * 65}"
+jc w:val="zorblatt"; spacing w:after="4155551234"; color w:val="Zorb"; lang w:val="zor-BLATT"
+jc w:zorblatt="left"; bookmarkEnd w:name="_Zorblatt"
+"""
+
+
+@cases("layout", *re.split("; |\n", NO_VALUES.strip()))
 def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(layout):
     data = document(VALUE.format(layout))
     with pytest.raises(InputError, match="holds 1 attribute "):

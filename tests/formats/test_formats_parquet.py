@@ -73,10 +73,9 @@ def test_texts_are_replaced_and_everything_else_is_kept(tmp_path, groups, codec)
     path = write(tmp_path / "a.parquet", table(), row_group_size=groups, compression=codec)
     before, old = pq.read_table(path), pq.ParquetFile(path).metadata
     columns = ("text", "tags", "chat", "kind", "a.b")
-    wanted = [
-        {name: masked(each) if name in columns else each for name, each in row.items()}
-        for row in before.to_pylist()
-    ]
+    wanted = before.to_pylist()
+    for row in wanted:
+        row |= {name: masked(row[name]) for name in columns if name in row}
     for sanitizer, rows in ((SAME, before.to_pylist()), (MASK, wanted)):
         data, outcome = through_file(sanitizer, path, fields=FIELDS)
         after = pq.read_table(pa.BufferReader(data))
@@ -157,18 +156,12 @@ TIMES = [datetime.datetime(2020, 1, 1, 1, 2, 3, 4), datetime.datetime(1960, 5, 6
 
 
 def typed():
-    return pa.table(
-        {
-            "text": pa.array(["a b", "c d", None]),
-            "n": pa.array([1, 2, 3]),
-            "when": pa.array(TIMES, pa.timestamp("us")),
-            "more": pa.array([[TIMES[0]], [], None], pa.list_(pa.timestamp("ns"))),
-            "dec": pa.array([decimal.Decimal("1.10")] * 3, pa.decimal128(9, 2)),
-            "f": pa.array([1.5, 2.5, 3.5]),
-            "kind": pa.array(["x", "y", "x"]),
-            "small": pa.array([1, 2, 3], pa.int8()),
-        }
-    )
+    columns = {"text": ["a b", "c d", None], "n": [1, 2, 3]}
+    columns["when"] = pa.array(TIMES, pa.timestamp("us"))
+    columns["more"] = pa.array([[TIMES[0]], [], None], pa.list_(pa.timestamp("ns")))
+    columns["dec"] = pa.array([decimal.Decimal("1.10")] * 3, pa.decimal128(9, 2))
+    columns |= {"f": [1.5, 2.5, 3.5], "kind": ["x", "y", "x"]}
+    return pa.table({**columns, "small": pa.array([1, 2, 3], pa.int8())})
 
 
 SPARK = {"use_deprecated_int96_timestamps": True, "store_schema": False, "version": "1.0"}
@@ -199,12 +192,9 @@ def described(path):
     """Metadata, and compression and statistics of each column."""
     with pq.ParquetFile(path) as file:
         meta = file.metadata
-        columns = [
-            (each.path_in_schema, each.compression, each.is_stats_set)
-            for group in range(meta.num_row_groups)
-            for number in range(meta.num_columns)
-            for each in [meta.row_group(group).column(number)]
-        ]
+        groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
+        parts = [group.column(number) for group in groups for number in range(meta.num_columns)]
+        columns = [(part.path_in_schema, part.compression, part.is_stats_set) for part in parts]
         return dict(meta.metadata or {}), columns
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, optimize, stats
 from scipy.spatial.distance import pdist
 from scipy.special import ndtr
-from support import ALPHA, cases, fits, make_embeddings, streams
+from support import ALPHA, cases, fits, make_embeddings, marked, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.clipped_laplace import ClippedLaplace, ClippedLaplacePaper
@@ -175,6 +175,7 @@ TABLE = {
     100: {0.05: 0.9185, 0.1: 0.9164, 0.5: 0.8979, 1.0: 0.8687},
     300: dict(zip(EPSILONS, (0.9869, 0.9866, 0.9836, 0.9790, 0.8429, 0.3709, 0.1229), strict=True)),
 }
+MASSES = [(0.05, 0.249), (1.0, 0.228), (20.0, 0.0096)]
 CELLS = [(d, epsilon, delta) for d, row in TABLE.items() for epsilon, delta in row.items()]
 
 
@@ -278,7 +279,7 @@ def test_a_large_delta_has_an_upper_bound_too(delta, d, epsilon):
     assert true < found * 1.1 + 1e-12 or true >= 1
 
 
-@pytest.mark.parametrize(("epsilon", "mass"), [(0.05, 0.249), (1.0, 0.228), (20.0, 0.0096)])
+@cases("epsilon mass", *marked("slow", MASSES, MASSES[0], MASSES[2]))
 def test_three_words_on_a_line(epsilon, mass):
     """A released word that one input excludes: drawn from the sampler, 300 dimensions."""
     mechanism = TrLaplacePaper(epsilon, clip=1.0)

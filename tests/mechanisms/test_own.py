@@ -261,7 +261,7 @@ BALL = OWN.replace('print("this is no sanitized text")\n', "").replace(
 
 @cases(
     "given told",
-    ([], ""),
+    pytest.param([], "", marks=pytest.mark.slow),
     (["-p", "radius=2", "-p", "k=2", "-p", "shape=flat"], ""),
     (["-p", "raduis=2"], "unknown parameter of mine: 'raduis'; did you mean 'radius'?"),
     (["-p", "radius=x"], "radius must be a number (got x)"),

@@ -8,7 +8,7 @@ from line_laws import line_space, losses, off, space_of
 from rantext_law import LaplaceNorm, law
 from scipy import stats
 from scipy.integrate import quad
-from support import cases, fits, make_embeddings, streams
+from support import cases, fits, make_embeddings, marked, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.rantext_paper import RanTextPaper, divisor
@@ -83,7 +83,7 @@ def test_outside_the_domain(space):
 
 
 @pytest.mark.parametrize("factor", [1.01, 1e4])
-@pytest.mark.parametrize("n", [5, 60])
+@pytest.mark.parametrize("n", marked("slow", [5, 60], 60))
 def test_the_bound_of_the_loss_holds(n, factor):
     """docs/proofs.md 3.3, against the loss of all pairs; a tenth of it would not."""
     space = MetricSpace(make_embeddings(n=n, d=5))

@@ -111,11 +111,14 @@ def test_what_the_run_itself_exposes():
     assert said[1] == ("not protected here: which words are unknown, the words of the keep-list")
 
 
+MANY = "-e 12 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}"
+
+
 @cases(
     "options",
     "--only sensitive",
     "--only numbers --numbers value -e 2 --consistent off",
-    "-e 12 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}",
+    pytest.param(MANY, marks=pytest.mark.slow),
     "-e 8 --numbers value --class contacts,ids --consistent file",
 )
 def test_audit_and_report_list_the_facts_that_the_statement_calls_not_protected(

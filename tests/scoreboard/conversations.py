@@ -70,11 +70,9 @@ class Ledger:
 
     def linked(self) -> int:
         """Return how often a word has the same replacement in two units."""
-        return sum(
-            not one[word].isdisjoint(other[word])
-            for one, other in combinations([*self.became.values()][:10], 2)
-            for word in one.keys() & other.keys()
-        )
+        units = combinations([*self.became.values()][:10], 2)
+        shared = [(one[word], other[word]) for one, other in units for word in one.keys() & other]
+        return sum(not first.isdisjoint(second) for first, second in shared)
 
 
 def _words(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from common import laplace_laws as laws
 from curse import STUDIES, gaps
 from scipy import integrate, special, stats
 from scipy.special import lambertw
-from support import ALPHA, cases, make_embeddings, need_extra, streams
+from support import ALPHA, cases, make_embeddings, marked, need_extra, streams
 
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
@@ -443,7 +443,7 @@ def direct(vectors, words):
     return [each.mean() / 2 for each in (np.sqrt(d_x), *gaps)]
 
 
-@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("real", marked("slow", [False, True], True))
 def test_gaps_by_a_direct_computation(real, request):
     """Every tenth word of a file; the table's random sample agrees with them."""
     space = request.getfixturevalue("glove")[1] if real else MetricSpace(make_embeddings(400, 6))
