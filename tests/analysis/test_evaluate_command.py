@@ -21,10 +21,8 @@ def folder(dpsan, tmp_path_factory):
     """A vocabulary, 120 labelled records whose label is in their words, their versions."""
     folder = tmp_path_factory.mktemp("evaluate")
     write = {"v.txt": [f"{word} {i % 7} {i // 7} {i * i % 11}" for i, word in enumerate(WORDS)]}
-    rows = [
-        (f"k{i % 2}", " ".join(WORDS[20 * (i % 2) + (i * step + 3) % 20] for step in range(1, 9)))
-        for i in range(120)
-    ]
+    words = [[(i * step + 3) % 20 + 20 * (i % 2) for step in range(1, 9)] for i in range(120)]
+    rows = [(f"k{i % 2}", " ".join(WORDS[at] for at in row)) for i, row in enumerate(words)]
     rows[5] = (rows[5][0], rows[5][1] + f" {SECRET}")
     write["o.csv"] = ["label,body", *(f'{label},"{text}"' for label, text in rows)]
     write["o.jsonl"] = [json.dumps({"y": int(label[1]), "t": text}) for label, text in rows]

@@ -259,10 +259,8 @@ def test_a_line_breaks_inside_no_option_and_words_of_a_table_begin_together():
 
 def test_the_figures_are_those_of_the_page_on_classes():
     """Shares of sensitive words that change, of three sets, and of other words that do."""
-    pattern = (
-        r"(\d\d) of 100 sensitive words changed, in chats written in small letters (\d\d), in "
-    )
-    pattern += r"invented documents of 13 kinds (\d\d)"
+    pattern = r"(\d\d) of 100 sensitive words changed, in chats written in small letters (\d\d),"
+    pattern += r" in invented documents of 13 kinds (\d\d)"
     told = re.search(pattern, " ".join(PAGE.split()))
 
     rows = ("presidio_synth_dataset_v2", "MultiDoGO, in small letters", "13 kinds, four of them")

@@ -52,11 +52,10 @@ def feed(child):
             os.write(child.stdin.fileno(), b"".join(map(numbered, range(first, first + 100))))
 
 
-@cases(
-    "who status told",
-    pytest.param("worker", 1, DIED, marks=pytest.mark.slow),
-    ("reader", 128 + signal.SIGPIPE, b""),
-)
+KILLED = pytest.param("worker", 1, DIED, marks=pytest.mark.slow)
+
+
+@cases("who status told", KILLED, ("reader", 128 + signal.SIGPIPE, b""))
 def test_a_worker_that_is_killed_and_a_reader_that_leaves(folder, env, who, status, told):
     """What was written is a beginning of the output, in whole lines and in their order."""
     with started("rewrite", *BASE, "-j", "2", cwd=folder, env=env) as child:

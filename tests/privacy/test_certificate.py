@@ -43,10 +43,8 @@ def integer_law(mechanism, space):
     return np.array([[w / sum(row) for w in row] for row in weights.tolist()], dtype=np.float64)
 
 
-EXP = [
-    *(Exponential(0.3), Exponential(2.0), TEM(1.5), TEM(9.0, beta=0.2), Geodesic(1.0)),
-    *(Geodesic(3.0, k=2, cap=0), Geodesic(0.7, k=3, cap=6)),
-]
+EXP = [Exponential(0.3), Exponential(2.0), TEM(1.5), TEM(9.0, beta=0.2), Geodesic(1.0)]
+EXP += [Geodesic(3.0, k=2, cap=0), Geodesic(0.7, k=3, cap=6)]
 
 
 @pytest.mark.parametrize("mechanism", EXP, ids=repr)
@@ -72,15 +70,10 @@ def test_exp_certificate_against_brute_force(space, mechanism):
     assert found.epsilon_metric == pytest.approx(exact, abs=1e-7)
 
 
-@cases(
-    "mechanism",
-    KnnResponse(4.0, k=5, outputs=30),
-    KRR(3.0),
-    ZipfResponse(5.0),
-    ZipfResponse(0.2),
-    Uniform(),
-    ids=repr,
-)
+RESPONSES = KnnResponse(4.0, k=5, outputs=30), KRR(3.0), ZipfResponse(5.0), ZipfResponse(0.2)
+
+
+@cases("mechanism", *RESPONSES, Uniform(), ids=repr)
 def test_equal_totals_against_brute_force(space, mechanism):
     found = certify(mechanism, space)
     law = mechanism.prepare(space).probabilities(np.arange(space.n + 1))

@@ -111,9 +111,8 @@ def test_no_watermark_survives():
     assert not INVISIBLE.search("".join(result.lines))
     assert result.invisible == 10
     assert result.counts[Action.DRAWN] == 3  # "john" is found
-    for record, at in zip(
-        audit_rows(result.records), written_at(result.records).tolist(), strict=True
-    ):
+    starts = written_at(result.records).tolist()
+    for record, at in zip(audit_rows(result.records), starts, strict=True):
         assert result.lines[0][at : at + len(record.output)] == record.output
     kept = small(keep=["Maria", "x\u200dy"]).sanitize(["Ma\u200bria x\u200dy"], KEY)
     assert kept.lines[0].endswith(" x\u200dy")  # as the list has it
@@ -286,12 +285,8 @@ MASK = marker()
 
 
 def test_every_string_of_a_value_is_drawn_and_its_form_stays():
-    value = {
-        "role": "user",
-        "content": [{"type": "text", "text": "one two"}, ("three", None, True)],
-        7: "four",
-        "n": 1.5,
-    }
+    content = [{"type": "text", "text": "one two"}, ("three", None, True)]
+    value = {"role": "user", "content": content, 7: "four", "n": 1.5}
     assert MASK.rewrite_object(value, except_=["role", "**.type"]) == {
         "role": "user",
         "content": [{"type": "text", "text": "<unk> <unk>"}, ("<unk>", None, True)],
@@ -377,10 +372,8 @@ def test_a_value_inside_of_itself_is_refused():
 
 def test_one_person_has_one_replacement_in_a_value():
     sanitizer = Sanitizer(only="people", seed="objects")
-    value = {
-        "a": "Maria Gonzalez",
-        "b": '{"c": "Maria Gonzalez", "d": "maria.gonzalez@example.org"}',
-    }
+    inner = '{"c": "Maria Gonzalez", "d": "maria.gonzalez@example.org"}'
+    value = {"a": "Maria Gonzalez", "b": inner}
     outs = [sanitizer.rewrite_object(value) for _ in range(5)]
     assert len({out["a"] for out in outs}) > 1
     for out in outs:
