@@ -17,16 +17,9 @@ from dpsan.cli.options import Sanitizing
 from dpsan.privacy import randomness
 from dpsan.sanitize import rewriting
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.text import letter_case
 from dpsan.text import shape as patterns
 from dpsan.text.batch import Chunk
-from dpsan.text.letter_case import (
-    LetterCase,
-    NaturalCase,
-    agree,
-    article_for,
-    begins_sentence,
-    capitalised,
-)
 from dpsan.text.lookup import joined
 from dpsan.text.shape import INVISIBLE
 from dpsan.text.tokens import TOKENIZERS, is_token, lookup_keys, segments
@@ -283,7 +276,7 @@ def test_long_cells_and_strings_are_those_of_short_ones(tmp_path, dpsan, base):
 
 def test_the_command_line_knows_the_same_cases():
     option = {each.name: each for each in fields(Sanitizing)}["case"].metadata["parser"]
-    assert list(LetterCase) == option.metavar.split("|")
+    assert list(letter_case.LetterCase) == option.metavar.split("|")
 
 
 BEGIN = """. |! |? |… |... |.  |.\t|." |.) |.” |. "|. (|. “|! ¿|?! | . | ' . "| ? |? "|. - """
@@ -292,18 +285,18 @@ CONTINUE = """ ||, |; |: |.|?|!|-| - | "| (|.,|., |?" |!” |." , |?), | ? " | !
 
 def test_where_a_sentence_begins():
     lines = [".\u00a0", '.\n"', "\n", "\r\n", ",\n", "\u2028"]
-    assert [gap for gap in BEGIN.split("|") + lines if not begins_sentence(gap)] == []
-    assert [gap for gap in CONTINUE.split("|") if begins_sentence(gap)] == []
+    assert [gap for gap in BEGIN.split("|") + lines if not letter_case.begins_sentence(gap)] == []
+    assert [gap for gap in CONTINUE.split("|") if letter_case.begins_sentence(gap)] == []
     for unit in (". ", ".", '."', '." ', "! ", "!   ", ".)", ", ", ".,", "? ''"):
         # A regular expression that goes back would take hours for a gap of a megabyte.
-        begins_sentence(unit * 200_000 + ",")
-        begins_sentence(unit * 200_000 + "x")
+        letter_case.begins_sentence(unit * 200_000 + ",")
+        letter_case.begins_sentence(unit * 200_000 + "x")
 
 
 def test_capitals():
     words = ["the", "iPhone", "I'm", "8th", "o'clock", "élan", "ǆ", ""]
     written = ["The", "iPhone", "I'm", "8th", "O'clock", "Élan", "ǅ", ""]
-    assert list(map(capitalised, words)) == written
+    assert list(map(letter_case.capitalised, words)) == written
 
 
 AN = (
@@ -319,10 +312,12 @@ A = (
 
 
 def test_articles():
-    assert [word for word in AN.split() if article_for(word) != "an"] == []
-    assert [word for word in A.split() if article_for(word) != "a"] == []
-    assert {article_for(word) for word in ("Ж", "東京", "", "٣", "$", "(€9)")} == {"a"}
-    assert {article_for(word) for word in ("$8,000", "@adam", "(€8)", "<unk>", "-11")} == {"an"}
+    assert [word for word in AN.split() if letter_case.article_for(word) != "an"] == []
+    assert [word for word in A.split() if letter_case.article_for(word) != "a"] == []
+    assert {letter_case.article_for(word) for word in ("Ж", "東京", "", "٣", "$", "(€9)")} == {"a"}
+    assert {
+        letter_case.article_for(word) for word in ("$8,000", "@adam", "(€8)", "<unk>", "-11")
+    } == {"an"}
 
 
 ROWS = {"the": 0, "a": 1, "an": 2, "hour": 3, "Paris": 4, "iPhone": 5, "house": 6}
@@ -357,9 +352,9 @@ def test_written(english):
         write_gaps(pieces)
         batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
         rows = np.array([ROWS.get(word, -1) for word in outputs], dtype=np.int64)
-        natural = NaturalCase(ROWS, english=english)
+        natural = letter_case.NaturalCase(ROWS, english=english)
         articles = np.flatnonzero(np.isin(rows, natural.articles)).tolist()
-        agree(outputs, batch.gaps, rows >= 0, articles)
+        letter_case.agree(outputs, batch.gaps, rows >= 0, articles)
         natural.write(batch, outputs, rows)
         assert batch.lines(outputs) == [written]
 
@@ -405,7 +400,7 @@ def test_names_of_several_words_have_capitals():
         drawn = zip(pieces[1::2], rows.tolist(), strict=True)
         outputs = [word if row < 0 else USUAL[row] for word, row in drawn]
         batch = joined([Chunk(pieces[::2], outputs, [0] * len(outputs))])
-        natural = NaturalCase(NAMES, USUAL, english=True, capitals=CAPITALS)
+        natural = letter_case.NaturalCase(NAMES, USUAL, english=True, capitals=CAPITALS)
         changed = natural.write(batch, outputs, rows)
         assert batch.lines(outputs) == [written]
         plain = [word if row < 0 else USUAL[row] for word, row in zip(outputs, rows, strict=True)]
