@@ -70,13 +70,9 @@ def test_a_proxy_with_it_hides_a_name_from_the_model_and_brings_it_back(tmp_path
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    env = {
-        **os.environ,
-        "OPENAI_API_KEY": "none",
-        "LITELLM_MASTER_KEY": "sk-here",
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-    }
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "OPENAI_API_KEY": "none", "PYTHONPATH": paths}
+    env |= {"LITELLM_MASTER_KEY": "sk-here", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     code = "from litellm import run_server; run_server()"
     words = ["--config", "litellm_config.yaml", "--host", "127.0.0.1", "--port", str(port)]
     log = (tmp_path / "log").open("w")

@@ -98,15 +98,11 @@ def test_in_place_and_compression(folder, dpsan):
 PACKED = gzip.compress(LINE, mtime=0)
 
 
-@cases(
-    "data lines",
-    (PACKED + gzip.compress(b"", mtime=0) + PACKED, 2),
-    (PACKED + PACKED + bytes(99), 2),
-    (PACKED + PACKED[:-3], 0),
-    (PACKED + PACKED[:-8] + bytes(8), 0),
-    (PACKED + b"rubbish", 0),
-    (LINE, 0),
-)
+WHOLE = PACKED + gzip.compress(b"", mtime=0) + PACKED, PACKED + PACKED + bytes(99)
+BROKEN = PACKED + PACKED[:-3], PACKED + PACKED[:-8] + bytes(8), PACKED + b"rubbish", LINE
+
+
+@cases("data lines", *((data, 2) for data in WHOLE), *((data, 0) for data in BROKEN))
 def test_members_of_gzip(folder, dpsan, data, lines):
     (folder / "a.txt.gz").write_bytes(data)
     done = dpsan("rewrite", *BASE, "a.txt.gz", "-o", "out", cwd=folder, status=int(not lines))

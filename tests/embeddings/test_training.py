@@ -12,7 +12,6 @@ from recipe.counter_fitting import Shaping, constraints_of, counter_fit, read_pa
 from support import cases, needs_gensim
 
 from dpsan.embeddings import training
-from dpsan.embeddings import training as spelling
 from dpsan.embeddings.training import packed
 from dpsan.errors import InputError
 from dpsan.files.compression import blocks_of
@@ -68,8 +67,8 @@ def test_texts_that_cannot_be_read(tmp_path, name, data, why):
 
 def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
     """Nor with the number of different words: the rarest are forgotten."""
-    monkeypatch.setattr(spelling, "_MOST", 500)
-    monkeypatch.setattr(spelling, "_CACHED", 500)
+    monkeypatch.setattr(training, "_MOST", 500)
+    monkeypatch.setattr(training, "_CACHED", 500)
     text = training.TokenText(tmp_path / "tokens")
     tracemalloc.start()
     peaks = []

@@ -97,11 +97,9 @@ OPTIMAL = Draft(MECHANISMS["optimal-response"], LARGEST)
 def test_a_mechanism_that_cheats_crosses_the_bound():
     """The twin: the certificate is that of epsilon, the draws are those of epsilon + 2."""
     honest = MECHANISMS["optimal-response"]
-    more = {
-        "name": "cheat",
-        "certificate": lambda self, space: honest(self.epsilon).certificate(space),
-        "prepare": lambda self, space: honest(self.epsilon + 2).prepare(space),
-    }
+    more = {"name": "cheat"}
+    more["certificate"] = lambda self, space: honest(self.epsilon).certificate(space)
+    more["prepare"] = lambda self, space: honest(self.epsilon + 2).prepare(space)
     cheat = Draft(type("Cheat", (honest,), more))
     for row in study(mechanisms=[cheat], epsilons=[1.0, 3.0, 5.0]).rows:
         assert row["certified"] <= row["epsilon_ldp"]

@@ -122,12 +122,10 @@ def test_utility(made, folder):
 def test_what_utility_refuses(made, folder):
     embeddings, space = made
     asked = {"embeddings": embeddings, "epsilons": (1.0,)}
-    for wrong, message in (
-        ({"text": "content"}, "--train is missing"),
-        (fields(folder, header="maybe"), "header must be"),
-        (fields(folder, records="0"), "--records must be"),
-        (fields(folder, label="none"), "none"),
-    ):
+    more = {"header": ("maybe", "header must be"), "records": ("0", "--records must be")}
+    more["label"] = "none", "none"
+    wrongs = [(fields(folder, **{name: value}), told) for name, (value, told) in more.items()]
+    for wrong, message in [({"text": "content"}, "--train is missing"), *wrongs]:
         with pytest.raises(Exception, match=message) as caught:
             UTILITY.make(space, parameters=wrong, **asked)
         assert "good" not in str(caught.value)

@@ -26,20 +26,10 @@ from dpsan.text.tokens import TOKENIZERS, is_token, lookup_keys, segments
 
 UNSEEN = st.sampled_from("\0\x1b\x1f\xad\u034f\u115f\u200b\u200c\u200d\u202e\ufe0f\ufeff\U000e0041")
 
-NASTY = [
-    "a\x85b\u2028c\x0bd\x0ce",
-    "👨‍👩‍👧 👍🏽 🇫🇷 1️⃣",
-    "Z̸̢̛̗͈a̶͓̓l̵̰̑g̴̺̋o̸",
-    "\u202eevil\u202c \u2066bidi\u2069",
-    "각 각",
-    "é é",
-    "\x00\x01\ufeff\ufffd",
-    "don't Maria's state-of-the-art 3.14 1,000 408-247-8880",
-    "a" * 10_000,
-    "x " * 10_000,
-    "\ud800 lone",
-    "المدرسة ‌می‌خواهم नमस्ते ภาษาไทย 漢字かな",
-]
+NASTY = ["a\x85b\u2028c\x0bd\x0ce", "👨‍👩‍👧 👍🏽 🇫🇷 1️⃣", "Z̸̢̛̗͈a̶͓̓l̵̰̑g̴̺̋o̸"]
+NASTY += ["\u202eevil\u202c \u2066bidi\u2069", "각 각", "é é", "\x00\x01\ufeff\ufffd"]
+NASTY += ["don't Maria's state-of-the-art 3.14 1,000 408-247-8880", "a" * 10_000, "x " * 10_000]
+NASTY += ["\ud800 lone", "المدرسة ‌می‌خواهم नमस्ते ภาษาไทย 漢字かな"]
 
 
 @given(line=st.text())
@@ -362,34 +352,15 @@ def test_written(english):
 SPELLINGS = "the judge hope us war royal navy new York I IBM university in"
 USUAL = SPELLINGS.split()
 NAMES = {word.lower(): row for row, word in enumerate(USUAL)}
-CAPITALS = [
-    ("hope", "Hope", "abm"),
-    ("judge", "Judge", "bs"),
-    ("us", "US", "t"),
-    ("war", "War", "a"),
-    ("royal", "Royal", "o"),
-    ("navy", "Navy", "a"),
-    ("new", "New", "bm"),
-    ("university", "University", "a"),
-    ("absent", "Absent", "a"),
-]
-SAID = {
-    "the us war": "The US war",
-    "in us. in war": "In us. In war",
-    "judge hope": "Judge Hope",
-    "in judge hope. judge hope": "In judge hope. Judge Hope",
-    "in judge york": "In Judge York",
-    "in new york university": "In New York University",
-    "in new york, university": "In New York, university",
-    "in new  york": "In new  York",
-    "in york new york": "In York New York",
-    "the royal navy": "The Royal Navy",
-    "the royal hope": "The Royal Hope",
-    "the royal in": "The royal in",
-    "i hope": "I hope",
-    "ibm university": "IBM university",
-    "in passed university": "In passed university",
-}
+CAPITALS = [("hope", "Hope", "abm"), ("judge", "Judge", "bs"), ("us", "US", "t")]
+CAPITALS += [("war", "War", "a"), ("royal", "Royal", "o"), ("navy", "Navy", "a")]
+CAPITALS += [("new", "New", "bm"), ("university", "University", "a"), ("absent", "Absent", "a")]
+_SAID = """
+The US war; In us. In war; Judge Hope; In judge hope. Judge Hope; In Judge York; In York New York
+In New York University; In New York, university; In new  York; The Royal Navy; The Royal Hope
+The royal in; I hope; IBM university; In passed university
+"""
+SAID = {text.lower(): text for text in re.split("; |\n", _SAID.strip())}
 
 
 def test_names_of_several_words_have_capitals():
