@@ -124,12 +124,9 @@ def linked(name: str, mechanism: str, epsilon: int) -> Any:
 
 def linkage() -> str:
     """Text, epsilon × readers, the default mechanism and knn-response."""
-    columns = {
-        "6 words": ("exact, in order", 6),
-        "12 words": ("exact, in order", 12),
-        "whole": ("exact, in order", None),
-        "whole, TF-IDF": ("TF-IDF", None),
-    }
+    sizes = {"6 words": 6, "12 words": 12, "whole": None}
+    columns = {title: ("exact, in order", size) for title, size in sizes.items()}
+    columns |= {"whole, TF-IDF": ("TF-IDF", None)}
     rows = []
     for name, epsilon in product(TEXTS, EPSILONS):
         both = [linked(name, each, epsilon) for each in MECHANISMS]
@@ -200,15 +197,11 @@ def safe() -> str:
     some, found = (json.loads(page_parts.study(*command, *each.split())) for each in ways)
     proved = some["epsilon_not_linked"]
     halves = {row["epsilon"]: row["half_linked"] for row in found["rows"]}
-    first = table(
-        ("words of the text", *proved),
-        ("epsilon per word at most", *(f"{int(1000 * most) / 1000:g}" for most in proved.values())),
-    )
+    most = (f"{int(1000 * epsilon) / 1000:g}" for epsilon in proved.values())
+    first = table(("words of the text", *proved), ("epsilon per word at most", *most))
     cells = ("over 1,000" if half is None else str(half) for half in halves.values())
-    second = table(
-        ("epsilon per word", *(f"{each:g}" for each in halves)),
-        ("words until half are linked", *cells),
-    )
+    epsilons = ("epsilon per word", *(f"{each:g}" for each in halves))
+    second = table(epsilons, ("words until half are linked", *cells))
     return f"{first}\n{second}"
 
 
@@ -250,9 +243,7 @@ def _labelled(name: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         rows = [(text, label) for text, label, *_ in (line.split("\t") for line in lines)]
         return rows[600:], rows[:600]
     files = (("sst2/train.tsv", "sentence"), ("sst2/dev.tsv", "content"))
-    train, test = (
-        [*zip(_rows(path, text), _rows(path, "label"), strict=True)] for path, text in files
-    )
+    train, test = ([*zip(_rows(path, of), _rows(path, "label"), strict=True)] for path, of in files)
     return train[:4000], test
 
 
@@ -293,10 +284,9 @@ def phrases() -> str:
             there = Counter(phrase for text in texts for phrase in _phrases(text, n))
             pair = []
             for made in ways:
-                links = [
-                    sum(there[each] == 1 for each in _phrases(text, n) & _phrases(output, n))
-                    for text, output in zip(texts, made, strict=True)
-                ]
+                pairs = zip(texts, made, strict=True)
+                both = [_phrases(text, n) & _phrases(output, n) for text, output in pairs]
+                links = [sum(there[phrase] == 1 for phrase in phrases) for phrases in both]
                 pair.append(f"{np.mean([count > 0 for count in links]):.2f} ({np.mean(links):.1f})")
             cells.append(" / ".join(pair))
         rows.append((f"{NAMES[name]}, {len(texts):,}", *cells))

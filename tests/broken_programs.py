@@ -131,6 +131,18 @@ def backdoor(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
     return np.where(ids == s.space.n // 3, s.space.n - 1, out)
 
 
+def one_word(s: Sanitizer, out: Any, ids: Any, streams: Any) -> Any:
+    return np.where(ids == s.space.n, 0, out)
+
+
+def _shifted(s: Sanitizer, ids: Any, streams: Any) -> Any:
+    return (ids * 7 + 1) % s.space.n, streams
+
+
+def every_fortieth(n: int) -> tuple[list[int], int]:
+    return list(range(0, n, max(1, n // 40))), 0
+
+
 class Unequal(Changed):
     """Every second word has three times the mass inside its set, with no other total."""
 
@@ -338,21 +350,13 @@ MUTANTS = {
         "optimal-response", after(backdoor), fixed=lambda n: ([n // 3], n - 1)
     ),
     "unknown word to a fixed word": Mutant(
-        "optimal-response",
-        after(lambda s, out, ids, _: np.where(ids == s.space.n, 0, out)),
-        fixed=lambda n: ([n], 0),
+        "optimal-response", after(one_word), fixed=lambda n: ([n], 0)
     ),
     "base of another epsilon": Mutant("optimal-response", other_epsilon(1.5)),
     "unequal set masses": Mutant("knn-response", put(Unequal)),
     "stale table": Mutant("knn-response", before(stale, inputs=True)),
-    "outputs that never come": Mutant(
-        "knn-response",
-        put(Gaps),
-    ),
-    "wrong vocabulary": Mutant(
-        "exponential",
-        before(lambda s, ids, streams: ((ids * 7 + 1) % s.space.n, streams), inputs=True),
-    ),
+    "outputs that never come": Mutant("knn-response", put(Gaps)),
+    "wrong vocabulary": Mutant("exponential", before(_shifted, inputs=True)),
     "one seed for all words": Mutant("knn-response", before(same_stream(np.inf))),
     "one seed for two lines": Mutant("knn-response", before(same_stream(2))),
     "one seed for all words, laplace": Mutant("laplace", before(same_stream(np.inf))),
@@ -360,11 +364,7 @@ MUTANTS = {
     "stream reused across workers": Mutant(
         "knn-response", patch=("dpsan.privacy.randomness.derive_key", lambda key, *of: key)
     ),
-    "next word shows a word": Mutant(
-        "optimal-response",
-        after(neighbour),
-        fixed=lambda n: (list(range(0, n, max(1, n // 40))), 0),
-    ),
+    "next word shows a word": Mutant("optimal-response", after(neighbour), fixed=every_fortieth),
     "unknown words masked": optimal({"unknown": "mask"}),
     "a word kept": optimal({"keep": ["the"]}),
     "statement with half the epsilon": optimal(

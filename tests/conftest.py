@@ -37,10 +37,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # are the same in every run, but with EXPLORE=1.
 EXPLORE = "EXPLORE" in os.environ
 settings.register_profile(
-    "dpsan",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize=not EXPLORE,
+    "dpsan", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=not EXPLORE
 )
 settings.load_profile("dpsan")
 
@@ -174,15 +171,9 @@ def dpsan(
             done = fork_server.run(arguments, stdin, folder, environment, None, *given)
         else:
             assert given == (None, (), ""), "only a fork can be changed"
-            done = subprocess.run(
-                [sys.executable, "-m", "dpsan", *arguments],
-                input=stdin,
-                capture_output=True,
-                timeout=600,
-                env=environment,
-                cwd=cwd,
-                **more,
-            )
+            words = [sys.executable, "-m", "dpsan", *arguments]
+            more |= {"capture_output": True, "timeout": 600, "env": environment, "cwd": cwd}
+            done = subprocess.run(words, input=stdin, **more)
         assert status in (None, done.returncode), done.stderr
         return done
 
@@ -216,13 +207,8 @@ def shell(
     own = {"PATH": path, "DPSAN_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
 
     def run(lines: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", lines],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            env={**os.environ, **own, **more},
-            timeout=600,
-        )
+        words = ["bash", "-e", "-o", "pipefail", "-c", lines]
+        given = {"cwd": tmp_path, "env": {**os.environ, **own, **more}, "timeout": 600}
+        return subprocess.run(words, capture_output=True, text=True, **given)
 
     return run

@@ -15,10 +15,9 @@ def part(root, inner=""):
 
 
 def links(*rows):
-    out = "".join(
-        f'<Relationship Id="rId{number}" Type="{R}/{kind}" Target="{target}"{more}/>'
-        for number, (kind, target, more) in enumerate(rows, start=1)
-    )
+    out = ""
+    for number, (kind, target, more) in enumerate(rows, start=1):
+        out += f'<Relationship Id="rId{number}" Type="{R}/{kind}" Target="{target}"{more}/>'
     space = "http://schemas.openxmlformats.org/package/2006/relationships"
     return f'<Relationships xmlns="{space}">{out}</Relationships>'
 

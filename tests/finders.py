@@ -94,14 +94,10 @@ def tab(data):
     path = data / "eval/tab/tab_dev_2docs.json"
     for row in json.loads(path.read_text(encoding="utf-8")):
         marks = [m for a in row["annotations"].values() for m in a["entity_mentions"]]
-        spans = {
-            keep: {
-                (m["start_offset"], m["end_offset"], m["entity_type"])
-                for m in marks
-                if (m["identifier_type"] != "NO_MASK") == keep
-            }
-            for keep in (True, False)
-        }
+        spans = {True: set(), False: set()}
+        for m in marks:
+            span = m["start_offset"], m["end_offset"], m["entity_type"]
+            spans[m["identifier_type"] != "NO_MASK"].add(span)
         yield Document(row["text"], spans[True], [s[:2] for s in spans[False]])
 
 
@@ -145,11 +141,9 @@ def tickets(data):
             name, address = row["Customer Name"], row["Customer Email"]
             text = f"{body}{name}\n{address}\n"
             second = len(body) + len(name) + 1
-            spans = [
-                (len(body), len(body) + len(name), "PERSON"),
-                (second, second + len(address), "CONTACT"),
-            ]
-            yield Document(text, spans, small_only(body))
+            person = len(body), len(body) + len(name), "PERSON"
+            contact = second, second + len(address), "CONTACT"
+            yield Document(text, [person, contact], small_only(body))
 
 
 def agnews(data):
@@ -161,13 +155,7 @@ def agnews(data):
             yield Document(text, [], small_only(text))
 
 
-SETS = {
-    "presidio": presidio,
-    "tab": tab,
-    "multidogo": multidogo,
-    "tickets": tickets,
-    "agnews": agnews,
-}
+SETS = {each.__name__: each for each in (presidio, tab, multidogo, tickets, agnews)}
 
 
 def counts(document, out):
@@ -244,10 +232,8 @@ def by_presidio(texts):
     except ImportError:
         sys.exit("finders: Presidio is not installed: install presidio-analyzer and its model")
     analyzer, anonymizer = AnalyzerEngine(), AnonymizerEngine()
-    return [
-        anonymizer.anonymize(text, analyzer.analyze(text=text, language="en")).text
-        for text in texts
-    ]
+    spans = [analyzer.analyze(text=text, language="en") for text in texts]
+    return [anonymizer.anonymize(*each).text for each in zip(texts, spans, strict=True)]
 
 
 def report(name, documents, outs, listed, rounds=2000):

@@ -87,9 +87,8 @@ class ForkServer:
                 status = int(server.recv(20))
             finally:
                 server.close()  # which kills a command that still runs
-            return subprocess.CompletedProcess(
-                ["dpsan", *arguments], status, out.result(), err.result()
-            )
+            words = ["dpsan", *arguments]
+            return subprocess.CompletedProcess(words, status, out.result(), err.result())
 
 
 def _write(descriptor: int, data: bytes) -> None:

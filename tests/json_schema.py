@@ -35,9 +35,8 @@ def _object(rows, maps, name):
         values = [value for row in rows for value in row.values()]
         return {"additionalProperties": learned(values, maps)} if values else {}
     names = list(dict.fromkeys(key for row in rows for key in row))
-    properties = {
-        key: learned([row[key] for row in rows if key in row], maps, key) for key in names
-    }
+    values = {key: [row[key] for row in rows if key in row] for key in names}
+    properties = {key: learned(values[key], maps, key) for key in names}
     required = [key for key in names if all(key in row for row in rows)]
     return {"properties": properties, "required": required, "additionalProperties": False}
 
@@ -73,8 +72,5 @@ def wrong(row, rule):
 def fits(row, kind):
     if isinstance(row, bool):
         return kind == "boolean"
-    kinds = {
-        "number": (int, float),
-        **{name: each for each, name in TYPES.items() if each is not float},
-    }
+    kinds = {name: each for each, name in TYPES.items()} | {"number": (int, float)}
     return isinstance(row, kinds[kind])

@@ -13,14 +13,9 @@ sys.path.append(str(ROOT / "docs" / "studies"))  # for pages that take figures o
 
 def run(*command: object, text: str = "") -> str:
     """Return the standard output of a command of Python."""
-    done = subprocess.run(
-        [sys.executable, *map(str, command)],
-        input=text,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    words, env = [sys.executable, *map(str, command)], {**os.environ, "PYTHONPATH": str(ROOT)}
+    given = {"stdout": subprocess.PIPE, "text": True, "check": True, "env": env}
+    done = subprocess.run(words, input=text, **given)
     return done.stdout
 
 

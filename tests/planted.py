@@ -2,18 +2,8 @@
 
 from dataclasses import replace
 
+import broken_programs as broken
 import numpy as np
-from broken_programs import (
-    after,
-    before,
-    other_epsilon,
-    other_rows,
-    put,
-    scaled,
-    skipped,
-    squared,
-    top_k,
-)
 
 from dpsan.embeddings.words import Embeddings
 from dpsan.mechanisms.tables import PointSampler
@@ -33,9 +23,8 @@ def line_space():
 
 
 def make(mechanism, epsilon, parameters=None, **options):
-    return Sanitizer(
-        mechanism, epsilon=epsilon, embeddings=line_space(), parameters=parameters, **options
-    )
+    given = {"epsilon": epsilon, "parameters": parameters, **options}
+    return Sanitizer(mechanism, embeddings=line_space(), **given)
 
 
 def boasting(s):
@@ -46,15 +35,15 @@ def _same(_, ids, streams):
     return ids, randomness.streams_for(b"s" * 32, [0] * len(ids), [1] * len(ids))
 
 
-one_seed = before(_same)
+one_seed = broken.before(_same)
 BROKEN = {
     "a claim too small": ("laplace", 0.8, {}, boasting),
-    "noise halved": ("laplace", 0.8, {}, scaled(0.5)),
-    "squared distance": ("exponential", 0.5, {}, other_rows(squared)),
-    "true word skipped": ("laplace", 1.0, {}, skipped),
+    "noise halved": ("laplace", 0.8, {}, broken.scaled(0.5)),
+    "squared distance": ("exponential", 0.5, {}, broken.other_rows(broken.squared)),
+    "true word skipped": ("laplace", 1.0, {}, broken.skipped),
     "one seed for all words": ("laplace", 0.3, {}, one_seed),
-    "top-k support": ("exponential", 0.2, {}, other_rows(top_k)),
-    "a quarter of the noise": ("exponential", 0.5, {}, other_epsilon(4.0)),
+    "top-k support": ("exponential", 0.2, {}, broken.other_rows(broken.top_k)),
+    "a quarter of the noise": ("exponential", 0.5, {}, broken.other_epsilon(4.0)),
     "word of the keep-list": ("laplace", 0.3, {"keep": ["word3"]}, None),
     "unknown word masked": ("laplace", 0.3, {"unknown": "mask"}, None),
 }
@@ -123,13 +112,8 @@ def many_words(n=2000):
 
 
 def response(epsilon=8.0, embeddings=None, **options):
-    return Sanitizer(
-        "knn-response",
-        epsilon=epsilon,
-        embeddings=embeddings or line_space(),
-        parameters={"k": 3, "outputs": "all"},
-        **options,
-    )
+    options |= {"embeddings": embeddings or line_space(), "parameters": {"k": 3, "outputs": "all"}}
+    return Sanitizer("knn-response", epsilon=epsilon, **options)
 
 
 def placed(place):
@@ -142,7 +126,7 @@ def placed(place):
         words = tuple(place(*each) for each in blocks[streams.skip :])
         return ids, randomness.Streams(streams.key, words)
 
-    return before(other, inputs=True)
+    return broken.before(other, inputs=True)
 
 
 def looking_back(s):
@@ -153,14 +137,14 @@ def looking_back(s):
         other = replace(streams, key=randomness.derive_key(streams.key, "odd"))
         return np.where(np.roll(ids, 1) % 2 == 1, own.sample(ids, other), out)
 
-    after(anew)(s)
+    broken.after(anew)(s)
 
 
 def point_sampler(kind):
     def make(s):
         return kind(s.space, s.sampler.noise)
 
-    return put(make)
+    return broken.put(make)
 
 
 def _many():
@@ -171,26 +155,26 @@ def _laplace():
     return make("laplace", 0.8)
 
 
+def _every_65536(record, block, at):
+    return record % 65536, block << 32 | at, 1
+
+
 _FIT, _FREE, _FAR = "goodness of fit", "independence", "shared numbers"
 HIDDEN = {
-    "twice the epsilon": (_many, other_epsilon(2.0), _FIT),
-    "a backdoor in one word": (_many, after(backdoor), _FIT),
+    "twice the epsilon": (_many, broken.other_epsilon(2.0), _FIT),
+    "a backdoor in one word": (_many, broken.after(backdoor), _FIT),
     "one seed": (_many, one_seed, _FIT),
     "one stream for all records": (response, placed(lambda r, b, at: (0, at << 32 | b, 1)), _FREE),
     "one stream for all blocks": (response, placed(lambda r, b, at: (r, at, 1)), _FAR),
-    "records 65,536 apart share": (
-        response,
-        placed(lambda r, b, at: (r % 65536, b << 32 | at, 1)),
-        _FAR,
-    ),
+    "records 65,536 apart share": (response, placed(_every_65536), _FAR),
     "blocks 64 apart share": (response, placed(lambda r, b, at: (r, b % 64 << 32 | at, 1)), _FAR),
     "one stream for the words of a block": (response, placed(lambda r, b, at: (r, b, 1)), _FREE),
     "a neighbour's draw": (response, looking_back, "non-interference"),
-    "nine tenths of the noise": (_laplace, scaled(0.9), "noise"),
+    "nine tenths of the noise": (_laplace, broken.scaled(0.9), "noise"),
     "nine tenths of it are added": (_laplace, point_sampler(LessNoise), "projection"),
     "the projection sees the input": (_laplace, point_sampler(LooksAtTheInput), "projection"),
     "the projection remembers it": (_laplace, point_sampler(RemembersTheInput), "projection"),
-    "the true word never comes": (_laplace, skipped, "projection"),
+    "the true word never comes": (_laplace, broken.skipped, "projection"),
 }
 """Name: a sanitizer, what breaks it, and the check that must find it."""
 

@@ -71,12 +71,8 @@ _Files = dict[str, tuple[str, tuple[str, ...]]]
 _SST2: Final = {"SST-2 dev": ("sst2/dev.tsv", ("-k", "content"))}
 _TEXTS: Final[_Files] = {"AG News": ("ag_news/alps_dev.tsv", ("--no-header", "-k", "1")), **_SST2}
 _TICKETS: Final = ("pii/customer_support_tickets.csv", ("-k", "Ticket Description"))
-_FLUENT: Final[_Files] = {
-    "AG News": ("ag_news/test.csv", ("--no-header", "-k", "3")),
-    **_SST2,
-    "MultiDoGO": ("multidogo/finance_dev.tsv", ("-k", "utterance")),
-    "tickets": _TICKETS,
-}
+_FLUENT: Final[_Files] = {"AG News": ("ag_news/test.csv", ("--no-header", "-k", "3")), **_SST2}
+_FLUENT |= {"MultiDoGO": ("multidogo/finance_dev.tsv", ("-k", "utterance")), "tickets": _TICKETS}
 _JUDGES: Final[_Files] = {
     "AG News": _TEXTS["AG News"],
     "SST-2": ("sst2/train.tsv", ("-k", "sentence")),
@@ -111,10 +107,8 @@ def study() -> str:
 def sentences() -> str:
     """Each sentence beside what becomes of it at epsilon 8."""
     text = "\n".join(SENTENCES) + "\n"
-    columns = [
-        dpsan("rewrite", "-q", "-e", "8", "-m", each, "--seed", "readability", text=text)
-        for each in MECHANISMS
-    ]
+    words = "rewrite", "-q", "-e", "8", "--seed", "readability"
+    columns = [dpsan(*words, "-m", each, text=text) for each in MECHANISMS]
     rows = zip(SENTENCES, *(column.splitlines() for column in columns), strict=True)
     return table(("original", *MECHANISMS), *rows)
 
@@ -155,9 +149,8 @@ def fluent() -> str:
     with tempfile.TemporaryDirectory() as folder:
         judge = [*_judging(Path(folder))]
         for name, (path, reading) in _FLUENT.items():
-            shown = page_parts.study(
-                "fluent.py", str(DATA / "eval" / path), *reading, "--judge", *judge
-            )
+            data = str(DATA / "eval" / path)
+            shown = page_parts.study("fluent.py", data, *reading, "--judge", *judge)
             for row in json.loads(shown):
                 pairs = [f"{row[each]:.3f} → {row[f'{each}_fluent']:.3f}" for each in columns[:3]]
                 pairs.append(f"{row['perplexity']:.2f} → {row['perplexity_fluent']:.2f}")

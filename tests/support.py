@@ -92,15 +92,9 @@ def launched(
         change: Python that runs before them, such as an entry in a table of the program.
         commands: words of each, behind those that set variables as in a shell.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", _LAUNCHER, change, json.dumps(commands)],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        env={**os.environ, **env},
-    )
-    return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
+    words = [sys.executable, "-c", _LAUNCHER, change, json.dumps(commands)]
+    shown = subprocess.check_output(words, cwd=folder, text=True, env={**os.environ, **env})
+    return [tuple(json.loads(line)) for line in shown.splitlines()]
 
 
 def wait_for(sign: Callable[[], object]) -> None:
@@ -232,10 +226,8 @@ def run_over(
         run.history = history
     result = run.execute()
     outputs = [folder / "out" / path.name for path in inputs]
-    return result, [
-        [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else None
-        for path in outputs
-    ]
+    texts = [path.read_text().splitlines() if path.exists() else None for path in outputs]
+    return result, [text and [*map(json.loads, text)] for text in texts]
 
 
 def change_row(path: Path, at: int, values: dict[str, Any]) -> None:
@@ -311,10 +303,8 @@ def streams(m: int, key: bytes = b"k" * 32, first: int = 0) -> randomness.Stream
 def largest_ratio(weights: np.ndarray, first: Iterable[int]) -> Fraction | None:
     """Largest exact ratio of P(u|x) to P(u|y), x of ``first`` and y of all; None: infinite."""
     totals = [int(row.sum()) for row in weights]
-    law = [
-        [Fraction(weight, total) for weight in row]
-        for row, total in zip(weights.tolist(), totals, strict=True)
-    ]
+    pairs = zip(weights.tolist(), totals, strict=True)
+    law = [[Fraction(weight, total) for weight in row] for row, total in pairs]
     rows = [law[x] for x in first]
     pairs = [(max(row[u] for row in rows), min(row[u] for row in law)) for u in range(len(law[0]))]
     held = [(high, low) for high, low in pairs if high]

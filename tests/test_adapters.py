@@ -39,10 +39,8 @@ def test_presidio_operator(tmp_path):
     found = adapter("presidio_operator")
     engine = presidio.AnonymizerEngine()
     engine.add_anonymizer(found["Dpsan"])
-    results = [
-        presidio.RecognizerResult("PERSON", 0, 14, 0.85),
-        presidio.RecognizerResult("LOCATION", 29, 34, 0.5),
-    ]
+    spans = ("PERSON", 0, 14, 0.85), ("LOCATION", 29, 34, 0.5)
+    results = [presidio.RecognizerResult(*span) for span in spans]
     how = {"DEFAULT": presidio.OperatorConfig("dpsan", {"sanitizer": opened()})}
     out = engine.anonymize(TEXT, results, how).text
     assert out == "<unk> <unk>'s word1 is in <unk>; (Maria)."
@@ -85,23 +83,19 @@ def test_spacy_component(tmp_path, monkeypatch):
 
 SPAN = {"start": 0, "end": 5, "score": 0.85}
 DATA = {"start_position": 4, "end_position": 5, "entity_value": "x"}
+FULL, EMPTY = (
+    {"full_text": TEXT, "spans": [DATA | {"entity_type": "A"}]},
+    {"text": TEXT, "ents": []},
+)
 GROUP = {"spans": {"more": [SPAN | {"label": "B"}]}, "ents": [SPAN | {"label": "A"}]}
 
 
 @cases(
     "name given expected",
     ("presidio_spans", [[[SPAN | {"entity_type": "A"}], []]], [[Span(0, 5, "A")], []]),
-    (
-        "presidio_spans",
-        [[{"full_text": TEXT, "spans": [DATA | {"entity_type": "A"}]}]],
-        [[Span(4, 5, "A")]],
-    ),
+    ("presidio_spans", [[FULL]], [[Span(4, 5, "A")]]),
     ("presidio_spans", [[]], []),
-    (
-        "spacy_spans",
-        [{"text": TEXT, "ents": []}, {"text": TEXT, **GROUP}],
-        [[], [Span(0, 5, "A"), Span(0, 5, "B")]],
-    ),
+    ("spacy_spans", [EMPTY, {"text": TEXT, **GROUP}], [[], [Span(0, 5, "A"), Span(0, 5, "B")]]),
 )
 def test_layouts_of_other_tools_become_spans(tmp_path, name, given, expected):
     file = converted(name, "\n".join(map(json.dumps, given)), tmp_path / "s")
@@ -170,11 +164,8 @@ def test_spacy_finds(tmp_path):
     assert json.loads(done.stdout)["spans"] == [{"start": 3, "end": 8, "type": "PERSON"}]
 
 
-SAID = {
-    "role": "user",
-    "content": [{"type": "text", "text": "Maria Gonzalez asks."}],
-    "arguments": '{"name": "Maria Gonzalez", "limit": 1.50}',
-}
+SAID = {"role": "user", "content": [{"type": "text", "text": "Maria Gonzalez asks."}]}
+SAID |= {"arguments": '{"name": "Maria Gonzalez", "limit": 1.50}'}
 NAMES = ("Maria", "Gonzalez", "maria", "gonzalez")
 
 

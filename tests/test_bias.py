@@ -61,11 +61,7 @@ def check_groups(sampler):
         assert not ((classes >= AMBIGUOUS) & (classes != CLASSES[row])).any()
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    marked("slow", MECHANISMS, *MECHANISMS[1:]),
-    ids=repr,
-)
+@pytest.mark.parametrize("mechanism", marked("slow", MECHANISMS, *MECHANISMS[1:]), ids=repr)
 def test_gay_is_not_near_violence_nor_homosexuals_near_jews(space, mechanism):
     check_groups(mechanism.prepare(space))
 

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 from analysis.test_certificate_file import checked, lines_of, made, sealed, written
-from support import ROOT, make_embeddings
+from support import ROOT, cases, make_embeddings
 
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -125,9 +125,7 @@ WEAKER = {
 
 
 @pytest.mark.coq
-@pytest.mark.parametrize(
-    ("file", "before", "after"), [(file, *each) for file, some in WEAKER.items() for each in some]
-)
+@cases("file before after", *((file, *each) for file, some in WEAKER.items() for each in some))
 def test_a_weaker_checker_no_longer_compiles(file, before, after, compiled, tmp_path):
     folder = shutil.copytree(compiled[0], tmp_path / "coq")
     text = (folder / file).read_text()

@@ -32,10 +32,8 @@ END = "<!-- /mechanisms -->"
 def mechanism_table() -> str:
     """The page's table of mechanisms."""
     rows = ["| name | status | epsilon in | what it is |", "|---|---|---|---|"]
-    rows += [
-        f"| `{each.name}` | {each.status} | {each.epsilon_unit} | {each.summary} |"
-        for each in MECHANISMS.values()
-    ]
+    for each in MECHANISMS.values():
+        rows.append(f"| `{each.name}` | {each.status} | {each.epsilon_unit} | {each.summary} |")
     return "\n".join(rows) + "\n"
 
 
@@ -45,11 +43,8 @@ def mechanism_names() -> str:
     status = {True: "PROVED", False: "as published, REFUTED or NONE"}
     rows = ["| guarantee | mechanisms |", "|---|---|"]
     for proved, nats in itertools.product((True, False), (True, False)):
-        names = [
-            f"`{each.name}`"
-            for each in MECHANISMS.values()
-            if (each.epsilon_unit == "nats", each.status is Status.PROVED) == (nats, proved)
-        ]
+        kinds = [each for each in MECHANISMS.values() if (each.epsilon_unit == "nats") == nats]
+        names = [f"`{each.name}`" for each in kinds if (each.status is Status.PROVED) == proved]
         rows.append(f"| {status[proved]}: {kinds[nats]} | {', '.join(names)} |")
     return "\n".join(rows) + "\n"
 
@@ -155,11 +150,8 @@ def test_docstring(name):
     kind = MECHANISMS[name]
     module = sys.modules[kind.__module__]
     stem = "tldp-paper" if name.startswith("tldp-paper") else name
-    (docstring,) = (
-        part
-        for part in re.split("^(?=``)", module.__doc__, flags=re.M)
-        if part.startswith(f"``{stem}``: ")
-    )
+    parts = re.split("^(?=``)", module.__doc__, flags=re.M)
+    (docstring,) = (part for part in parts if part.startswith(f"``{stem}``: "))
     wanted = {"Definition", "Guarantee", "Proof", "Source", "Cost", "Not to be confused with"}
     wanted |= {"Parameters"} if kind.parameters() else set()
     assert wanted <= {*re.findall(r"^([A-Z][\w ]+)$", docstring, re.M)}
@@ -194,15 +186,12 @@ def test_every_option_has_help_and_a_man_entry(command):
 def test_man_page_lists_what_passes():
     """Every code point is a word, is listed as passing, or is dropped: there is no fourth kind."""
     listed = MAN.read_text().split(".SH WHAT PASSES\n")[1].split(".PP\n")[0]
-    ranges = [
-        (int(first, 16), int(last or first, 16))
-        for first, last in re.findall(r"U\+(\w{4})(?:\\-U\+(\w{4}))?", listed.split("of So")[1])
-    ]
+    ends = re.findall(r"U\+(\w{4})(?:\\-U\+(\w{4}))?", listed.split("of So")[1])
+    ranges = [(int(first, 16), int(last or first, 16)) for first, last in ends]
     kinds = set(re.findall(r"\b[PS][a-z]\b", listed)) - {"So"}
     categories = "|".join(rf"\p{{{each}}}" for each in kinds)
-    passing = regex.compile(
-        rf"(?!\p{{Extended_Pictographic}}|\p{{Emoji_Modifier}})(?:{categories})"
-    )
+    emoji = r"\p{Extended_Pictographic}|\p{Emoji_Modifier}"
+    passing = regex.compile(rf"(?!{emoji})(?:{categories})")
     split, seen = TOKENIZERS["unicode"], Counter[str]()
     # Beyond the first two planes there are words, tags, and numbers that have no character.
     for code in [*range(0x20000), *range(0x20000, sys.maxunicode, 251), *range(0xE0000, 0xE0200)]:

@@ -70,32 +70,19 @@ def test_a_proxy_with_it_hides_a_name_from_the_model_and_brings_it_back(tmp_path
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    env = {
-        **os.environ,
-        "OPENAI_API_KEY": "none",
-        "LITELLM_MASTER_KEY": "sk-here",
-        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-    }
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "OPENAI_API_KEY": "none", "PYTHONPATH": paths}
+    env |= {"LITELLM_MASTER_KEY": "sk-here", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     code = "from litellm import run_server; run_server()"
     words = ["--config", "litellm_config.yaml", "--host", "127.0.0.1", "--port", str(port)]
-    proxy = subprocess.Popen(
-        [sys.executable, "-c", code, *words],
-        cwd=tmp_path,
-        env=env,
-        stdout=(log := (tmp_path / "log").open("w")),
-        stderr=log,
-    )
-    body = {
-        "model": "chat",
-        "litellm_session_id": "4711",
-        "messages": [{"role": "user", "content": "Write one line to Grace Young in Boston."}],
-    }
-    request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/v1/chat/completions",
-        json.dumps(body).encode(),
-        {"Authorization": "Bearer sk-here", "Content-Type": "application/json"},
-    )
+    log = (tmp_path / "log").open("w")
+    given = {"cwd": tmp_path, "env": env, "stdout": log, "stderr": log}
+    proxy = subprocess.Popen([sys.executable, "-c", code, *words], **given)
+    message = {"role": "user", "content": "Write one line to Grace Young in Boston."}
+    body = {"model": "chat", "litellm_session_id": "4711", "messages": [message]}
+    headers = {"Authorization": "Bearer sk-here", "Content-Type": "application/json"}
+    address = f"http://127.0.0.1:{port}/v1/chat/completions"
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
     try:
         for _ in range(120):
             time.sleep(1)

@@ -168,11 +168,8 @@ def streamed_response(text):
         yield {"type": f"response.{name}", "sequence_number": number, **row}
 
 
-STREAMED = {
-    "completions": streamed_chat,
-    "messages": streamed_message,
-    "responses": streamed_response,
-}
+STREAMED = {"completions": streamed_chat, "messages": streamed_message}
+STREAMED |= {"responses": streamed_response}
 
 
 def strings(value):
@@ -355,12 +352,8 @@ def test_properties_of_tools_may_be_called_like_what_passes(proxy):
     schema = {"type": "object", "properties": fields, "required": ["type"]}
     function = {"type": "function", "function": {"name": "find", "parameters": schema}}
     form = {"type": "json_schema", "name": "out", "schema": schema}
-    call = {
-        "type": "tool_use",
-        "id": "t",
-        "name": "find",
-        "input": {"id": "of Lopez", "type": "a b"},
-    }
+    given = {"id": "of Lopez", "type": "a b"}
+    call = {"type": "tool_use", "id": "t", "name": "find", "input": given}
     body = {"tools": [function], "response_format": {"type": "json_schema", "json_schema": form}}
     body |= {"text": {"format": form}, "messages": [{"role": "assistant", "content": [call]}]}
     got = drawn(guardrail(), "tools", tool_choice="auto", **body)
@@ -428,10 +421,8 @@ def people(generator, many):
         both = (lexicon.codes[rows, :2] == lexicon.code[label]).all(axis=1) & (rows >= 0)
         found = words[both & (np.char.str_len(words) > 4)].tolist()
         kinds[label] = sorted(word.capitalize() for word in found if word.isascii())
-    return [
-        list(zip(*(generator.sample(names, 3) for names in kinds.values()), strict=True))
-        for _ in range(many)
-    ]
+    chosen = ([generator.sample(names, 3) for names in kinds.values()] for _ in range(many))
+    return [list(zip(*each, strict=True)) for each in chosen]
 
 
 def turns(names):
@@ -476,11 +467,8 @@ def turns(names):
         {"role": "assistant", "content": [used]},
         {"role": "user", "content": [result, {"type": "text", "text": everybody}]},
     ]
-    tools = [
-        {"name": tool["function"]["name"], "input_schema": tool["function"]["parameters"]}
-        | {"description": tool["function"]["description"]}
-        for tool in TOOLS
-    ]
+    keys = {"name": "name", "input_schema": "parameters", "description": "description"}
+    tools = [{key: tool["function"][of] for key, of in keys.items()} for tool in TOOLS]
     more = {"system": [{"type": "text", "text": system}], "tools": tools, "max_tokens": 99}
     yield "/v1/messages", everybody, {"messages": blocks, **more}
 

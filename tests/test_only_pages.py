@@ -86,9 +86,9 @@ def types() -> str:
     return table(*rows)
 
 
-PARTS = {
+PARTS = {ROOT / "docs" / "classes.md": {"groups": groups, "rules": rules}}
+PARTS |= {
     ROOT / "docs" / "formats.md": {"types": types},
-    ROOT / "docs" / "classes.md": {"groups": groups, "rules": rules},
     ROOT / "docs" / "strings.md": {"kinds": kinds},
 }
 """Functions that make the marked parts, by page."""

@@ -17,12 +17,8 @@ from dpsan.mechanisms import MECHANISMS
 STORED = ROOT / "tests" / "public_api.txt"
 
 
-METHODS = {
-    "Embeddings": ("key_to_index",),
-    "Estimate": ("comparisons", "counts", "top"),
-    "Memo": ("rewrite", "totals"),
-    "Sanitizer": ("rewrite", "rewrite_object"),
-}
+METHODS = {"Embeddings": ("key_to_index",), "Estimate": ("comparisons", "counts", "top")}
+METHODS |= {"Memo": ("rewrite", "totals"), "Sanitizer": ("rewrite", "rewrite_object")}
 """Members that users are promised; the others serve the command line."""
 
 
@@ -63,11 +59,7 @@ def mechanism_lines():
 
 
 def listing(mechanisms=mechanism_lines):
-    parts = {
-        "Python": python_lines(),
-        "Command line": command_lines(),
-        "Mechanisms": mechanisms(),
-    }
+    parts = {"Python": python_lines(), "Command line": command_lines(), "Mechanisms": mechanisms()}
     return "\n".join(f"# {name}\n" + "".join(f"{each}\n" for each in parts[name]) for name in parts)
 
 

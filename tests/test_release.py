@@ -70,11 +70,8 @@ def test_actions_are_pinned():
 
 def test_what_ci_runs_is_there():
     """A path that has moved fails a job which this machine never runs."""
-    found = {
-        name
-        for path in (*(ROOT / ".ci").iterdir(), *WORKFLOWS)
-        for name in re.findall(r"\b(?:tests|docs|\.ci)/[\w./-]+", path.read_text())
-    }
+    texts = "\n".join(path.read_text() for path in (*(ROOT / ".ci").iterdir(), *WORKFLOWS))
+    found = {*re.findall(r"\b(?:tests|docs|\.ci)/[\w./-]+", texts)}
     assert len(found) > 20
     assert not {name for name in found if not (ROOT / name).exists()}
 

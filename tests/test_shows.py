@@ -15,14 +15,9 @@ def test_every_mechanism_sanitizes_real_text(name, file, shared, store):
     # Inside every domain; that of tgumbel-paper begins far out.
     special = {"gaussian-classical": 1.0, "trlaplace-paper": 1.0, "tgumbel-paper": 400.0}
     known = MECHANISMS[name].parameters()
-    sanitizer = Sanitizer(
-        name,
-        epsilon=special.get(name, 8.0),
-        parameters={key: about.example for key, about in known.items() if about.required},
-        embeddings=None if file is None else shared / "embeddings" / file,
-        allow_unproved=True,
-        cache=store,
-    )
+    more = {"allow_unproved": True, "cache": store, "epsilon": special.get(name, 8.0)}
+    more["parameters"] = {key: about.example for key, about in known.items() if about.required}
+    sanitizer = Sanitizer(name, embeddings=file and shared / "embeddings" / file, **more)
     out = sanitizer.rewrite(lines)
     assert len(out) == len(lines)
     # Exponential changes 784 of 874 lines on the 50d file, with a deviation of 9.

@@ -29,9 +29,8 @@ MADE = ("krr", "knn-response", "optimal-response", "zipf-response", *ROUNDED, "u
 
 def made(name, **options):
     parameters = {"k": 3} if name == "knn-response" else {}
-    return Sanitizer(
-        name, epsilon=2.0, embeddings=make_embeddings(n=20, d=3), parameters=parameters, **options
-    )
+    embeddings = make_embeddings(n=20, d=3)
+    return Sanitizer(name, epsilon=2.0, embeddings=embeddings, parameters=parameters, **options)
 
 
 def written(path, sanitizer, **more):
@@ -227,12 +226,7 @@ def test_the_same_run_writes_the_same_certificate(dpsan, tmp_path):
     (tmp_path / "v.txt").write_text(rows)
     (tmp_path / "w.txt").write_text(rows.replace("w7 7 1", "w7 7 2"))
     run = ("verify", "-m", "knn-response", "-p", "k=3", "--draws", "10000")
-    for name, words, epsilon in (
-        ("c", "v", "2"),
-        ("d", "v", "2"),
-        ("e", "w", "2"),
-        ("f", "v", "3"),
-    ):
+    for name, words, epsilon in ("cv2", "dv2", "ew2", "fv3"):
         more = ("-e", epsilon, "-E", f"{words}.txt", "--certificate", name)
         dpsan(*run, *more, cwd=tmp_path, status=0)
         assert checked(tmp_path / name)[1] is None

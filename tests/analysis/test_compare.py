@@ -14,13 +14,7 @@ from support import need_extra
 
 from dpsan.analysis import compare as table
 from dpsan.analysis.compare import Request, compare
-from dpsan.analysis.compare.measure import (
-    Folds,
-    measure,
-    over_seeds,
-    read_corpus,
-    share_over_seeds,
-)
+from dpsan.analysis.compare.measure import Folds, measure, over_seeds, read_corpus, share_over_seeds
 from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
@@ -248,9 +242,8 @@ def test_one_run_writes_several_forms_with_the_same_figures(dpsan, tmp_path):
     out = dpsan(*given, *files, "-E", "v.txt", cwd=tmp_path, status=0).stdout.decode()
     rows = [*csv.DictReader(io.StringIO((tmp_path / "t.csv").read_text()))]
     record = json.loads((tmp_path / "t.json").read_text())
-    assert [float(row["cosine"] or 0) for row in rows] == [
-        row["cosine"] or 0 for row in record["rows"]
-    ]
+    cosines = [row["cosine"] or 0 for row in record["rows"]]
+    assert [float(row["cosine"] or 0) for row in rows] == cosines
     first, *lines = (tmp_path / "t.tex").read_text().splitlines()
     assert first == "% " + record["command"]
     text = "\n".join(lines)

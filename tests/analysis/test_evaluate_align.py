@@ -175,10 +175,8 @@ def test_a_person_is_hidden_where_no_word_about_them_is_read(tmp_path):
     path = tmp_path / "spans.jsonl"
     about = [["a", "b", "a"], ["a", None, ""]]
     places = [[(0, 4), (5, 8), (9, 12)], [(3, 8), (0, 2), (0, 2)]]
-    spans = [
-        [{"start": x, "end": y, "subject": who} for (x, y), who in zip(*each, strict=True)]
-        for each in zip(places, about, strict=True)
-    ]
+    rows = [zip(*each, strict=True) for each in zip(places, about, strict=True)]
+    spans = [[{"start": x, "end": y, "subject": who} for (x, y), who in row] for row in rows]
     path.write_text("".join(json.dumps({"spans": each}) + "\n" for each in spans))
     table = locate(path, two_texts())
     for read, hidden in (([], 3), ([1], 2), ([0, 2], 2), ([2, 6], 1), ([3, 4], 3)):

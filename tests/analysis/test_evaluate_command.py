@@ -21,10 +21,8 @@ def folder(dpsan, tmp_path_factory):
     """A vocabulary, 120 labelled records whose label is in their words, their versions."""
     folder = tmp_path_factory.mktemp("evaluate")
     write = {"v.txt": [f"{word} {i % 7} {i // 7} {i * i % 11}" for i, word in enumerate(WORDS)]}
-    rows = [
-        (f"k{i % 2}", " ".join(WORDS[20 * (i % 2) + (i * step + 3) % 20] for step in range(1, 9)))
-        for i in range(120)
-    ]
+    words = [[(i * step + 3) % 20 + 20 * (i % 2) for step in range(1, 9)] for i in range(120)]
+    rows = [(f"k{i % 2}", " ".join(WORDS[at] for at in row)) for i, row in enumerate(words)]
     rows[5] = (rows[5][0], rows[5][1] + f" {SECRET}")
     write["o.csv"] = ["label,body", *(f'{label},"{text}"' for label, text in rows)]
     write["o.jsonl"] = [json.dumps({"y": int(label[1]), "t": text}) for label, text in rows]
@@ -52,10 +50,8 @@ def run(dpsan, folder, *arguments):
 
 def test_persons_are_counted_where_spans_have_a_subject(dpsan, folder):
     """Two persons a record: of one the first word, of the other the first word and the next."""
-    words, written = (
-        [line.split()[:2] for line in (folder / name).read_text().splitlines()]
-        for name in ("o.txt", "s.txt")
-    )
+    texts = [(folder / name).read_text().splitlines() for name in ("o.txt", "s.txt")]
+    words, written = ([line.split()[:2] for line in lines] for lines in texts)
     rows = []
     for one, other in words:
         ends = len(one), len(one) + 1 + len(other)
@@ -65,15 +61,11 @@ def test_persons_are_counted_where_spans_have_a_subject(dpsan, folder):
     (folder / "who.jsonl").write_text(text)
     given = ("-m", "krr", "-e", "3", "--spans", "who.jsonl", "o.txt", "s.txt")
     found = json.loads(run(dpsan, folder, *given, "--json").stdout)["spans"]
-    changed = [
-        [old.lower() != new.lower() for old, new in zip(*each, strict=True)]
-        for each in zip(words, written, strict=True)
-    ]
+    rows = [zip(*each, strict=True) for each in zip(words, written, strict=True)]
+    changed = [[old.lower() != new.lower() for old, new in row] for row in rows]
     hidden = sum(first for first, _ in changed) + sum(map(all, changed))
-    assert (found["persons"]["verbatim"]["hits"], found["persons"]["verbatim"]["of"]) == (
-        hidden,
-        240,
-    )
+    verbatim = found["persons"]["verbatim"]
+    assert (verbatim["hits"], verbatim["of"]) == (hidden, 240)
     assert "persons, by attack" in run(dpsan, folder, *given).stdout.decode()
     plain = ("-m", "krr", "-e", "3", "--spans", "spans.jsonl", "o.txt", "s.txt")
     assert "persons" not in json.loads(run(dpsan, folder, *plain, "--json").stdout)["spans"]
@@ -154,11 +146,7 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (columns: label, body)"),
     (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (columns: "),
     (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
-    (
-        ["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"],
-        1,
-        "o.jsonl:1: no string or number",
-    ),
+    (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no string or number"),
     (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
     (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
     (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "--audit excludes"),

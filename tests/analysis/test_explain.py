@@ -186,12 +186,9 @@ def test_a_claim_is_not_called_known_by_its_distribution(dpsan, tmp_path):
     (tmp_path / "words.txt").write_text("red 1 0\nblue 0 1\ngreen 5 5\n")
     own = (ROOT / "docs/own_mechanism.py").read_text()
     (tmp_path / "own.py").write_text(own)
-    for name, told in (
-        ("own.py:Squares", "LDP epsilon, claimed  2\n"),
-        ("krr", "LDP epsilon  2\n"),
-    ):
+    for name, told in (("own.py:Squares", "LDP epsilon, claimed  2"), ("krr", "LDP epsilon  2")):
         given = ("explain", "red", "-e", "2", "-E", "words.txt", "-m", name)
         out = dpsan(*given, cwd=tmp_path, status=0).stdout.decode()
-        assert told in out
+        assert f"{told}\n" in out
         assert "exact probabilities\n" in out
         assert "known by" not in out

@@ -160,9 +160,7 @@ def test_the_three_tests(linked, read, lengths, fails):
 
 
 @cases("given", {}, {"public": "function"}, {"classes": "sensitive"}, {"classes": "names,health"})
-@pytest.mark.parametrize(
-    "mechanism", ["optimal-response", pytest.param("knn-response", marks=pytest.mark.slow)]
-)
+@cases("mechanism", "optimal-response", pytest.param("knn-response", marks=pytest.mark.slow))
 def test_the_likeliest_inputs_are_those_of_all_distributions(mechanism, given):
     """Near sets give what a sweep over the distributions of all words gives."""
     sanitizer = Sanitizer(mechanism, epsilon=6.0, vocab_size=2000, **given)

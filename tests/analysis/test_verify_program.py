@@ -13,7 +13,7 @@ from checks.repeats import repeats
 from checks.sharing import sharing
 from planted import HIDDEN, Restarting, hidden, make, many_words, placed, response
 from scipy import stats
-from support import embed, make_embeddings, marked, some_mutants
+from support import cases, embed, make_embeddings, marked, some_mutants
 
 from dpsan import Sanitizer
 from dpsan.analysis.verify.independence import independence
@@ -35,9 +35,7 @@ def checks(sanitizer, draws=FEW, **more):
     return {each.name: each for each in verify(sanitizer, words=12, draws=draws, **more).checks}
 
 
-@pytest.mark.parametrize(
-    "defect", marked("slow", some_mutants(HIDDEN, *PLANTED), "a backdoor in one word")
-)
+@cases("defect", *marked("slow", some_mutants(HIDDEN, *PLANTED), "a backdoor in one word"))
 def test_what_no_lower_bound_sees_is_violated(defect):
     sanitizer, name = hidden(defect)
     if name in CHECKS:  # a test in a clone
@@ -250,9 +248,7 @@ SLOW = ["far numbers never come", "numbers of a line share", "years are a form"]
 SLOW += STATED
 
 
-@pytest.mark.parametrize(
-    "name", marked("slow", some_mutants([*WORDS, *FOUND_BY], *SOME, *STATED), *SLOW)
-)
+@cases("name", *marked("slow", some_mutants([*WORDS, *FOUND_BY], *SOME, *STATED), *SLOW))
 def test_a_mutant_is_violated_at_epsilon_8(name):
     """Each is found with probability above .99999 by these draws: docs/reliability.md."""
     names = CHECKS if name in NUMBERS else CHECKS.keys() & FOUND_BY.get(name, ())

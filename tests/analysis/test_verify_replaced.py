@@ -29,11 +29,9 @@ def names(sensitive):
     return words.words_of("given_f", 60) + words.words_of("surname", 60)
 
 
-CHECKS = {
-    "injection": lambda sensitive: only.apart(sensitive, names(sensitive)),
-    "audit": lambda sensitive: only.audited(sensitive, TEXTS),
-    "statement": lambda sensitive: only.printed(sensitive, TEXTS),
-}
+CHECKS = {"injection": lambda sensitive: only.apart(sensitive, names(sensitive))}
+CHECKS |= {"audit": lambda sensitive: only.audited(sensitive, TEXTS)}
+CHECKS |= {"statement": lambda sensitive: only.printed(sensitive, TEXTS)}
 
 
 def drawn_otherwise(change):

@@ -68,7 +68,7 @@ def classes(sanitizer: Sanitizer, key: bytes = KEY) -> str:
         return ""
     single = sanitizer.by_text()
     words, strings = _words(single, key), _strings(single, derive_key(key, "strings"))
-    lines, exchanged = _lines(single, words, strings, derive_key(key, "lines"))
+    lines, exchanged = _lines(single, [*words, *strings], derive_key(key, "lines"))
     own = derive_key(key, "run")
     plain, other = (single.sanitize(texts, own).lines for texts in (lines, exchanged))
     if differ := sum(first != second for first, second in zip(plain, other, strict=True)):
@@ -99,9 +99,8 @@ def _words(sanitizer: Sanitizer, key: bytes) -> _Pairs:
         other = spellings[how](word)
         return other if folded(other) == folded(word) else word
 
-    return [
-        (spelt(a, x), spelt(b, y)) for (a, b), (x, y) in zip(out, chance.tolist(), strict=False)
-    ]
+    ways = zip(out, chance.tolist(), strict=False)
+    return [(spelt(a, x), spelt(b, y)) for (a, b), (x, y) in ways]
 
 
 def _exchanged(words: Sequence[str], key: bytes) -> _Pairs:
@@ -142,11 +141,8 @@ def _part(kind: str, numbers: Iterator[int]) -> str:
     return parts[next(numbers) % len(parts)]
 
 
-def _lines(
-    sanitizer: Sanitizer, words: _Pairs, strings: _Pairs, key: bytes
-) -> tuple[list[str], list[str]]:
+def _lines(sanitizer: Sanitizer, pairs: _Pairs, key: bytes) -> tuple[list[str], list[str]]:
     """Return lines of all pairs with other words between them, before and after the exchange."""
-    pairs = [*words, *strings]
     few, listed = sanitizer.embeddings.index_to_key[:400], listed_words(sanitizer)
     between = [w for w in few if len(w) > 2 and w.isalpha() and folded(w) not in listed]
     between = between or unknown_strings(sanitizer, 1) or ["qzx"]

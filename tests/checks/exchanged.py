@@ -18,13 +18,7 @@ from dpsan.only.view import LOWER, MIXED, ONE, TITLE, UPPER, View
 from dpsan.sanitize.decided import Decided
 from dpsan.text.letter_case import article_for
 
-SPELT = {
-    LOWER: str,
-    TITLE: with_capital,
-    UPPER: str.upper,
-    ONE: str.upper,
-    MIXED: capital_inside,
-}
+SPELT = {LOWER: str, TITLE: with_capital, UPPER: str.upper, ONE: str.upper, MIXED: capital_inside}
 _ESCAPED = "nrtbfux"
 """Letters that make an escape with a backslash before them."""
 _GERMAN = re.compile(r"(?i)\b(?:und|der|das|ist|nicht|ich|sie)\b")
@@ -49,25 +43,16 @@ class Drawn:
         self.lowered = text.lower()
         self.old = self.written(self.tokens[0])
         plural = decision.groups.index(PLURAL)
-        more = {
-            token
-            for row, token in zip(rows, self.tokens, strict=True)
-            if decision.group[row] == plural
-        }
-        self.words = {
-            (int(view.label[token]), int(view.caps[token]), token in more)
-            for token in self.tokens
-            if view.form[token] < 0
-        }
+        pairs = zip(rows, self.tokens, strict=True)
+        more = {token for row, token in pairs if decision.group[row] == plural}
+        words = [token for token in self.tokens if view.form[token] < 0]
+        self.words = {(int(view.label[it]), int(view.caps[it]), it in more) for it in words}
         """Label and capitals of all its places that are words, and whether they have a plural s."""
         self._plural = more
         ids = {int(view.equal[token]) for token in self.tokens}
         self._near = [token for token in addresses if token not in self.tokens]
-        self._addresses = [
-            token
-            for token in addresses
-            if any(not ids.isdisjoint(cut) for cuts in view.pieces[token] for cut in cuts)
-        ]
+        pieces = {token: {*chain(*chain(*view.pieces[token]))} for token in addresses}
+        self._addresses = [token for token in addresses if ids & pieces[token]]
 
     @property
     def form(self) -> tuple[str, str]:
@@ -89,10 +74,8 @@ class Drawn:
     @property
     def shared(self) -> bool:
         """Return whether it is an address with a piece that occurs in its text once more."""
-        one, *more = (
-            re.findall(r"[^\W\d_]{2,}", self.written(token).split("@")[0].lower())
-            for token in (self.tokens[0], *self._near)
-        )
+        locals_ = [self.written(it).split("@")[0].lower() for it in (self.tokens[0], *self._near)]
+        one, *more = (re.findall(r"[^\W\d_]{2,}", local) for local in locals_)
         return len({*one}) < len(one) or not {*one}.isdisjoint(chain.from_iterable(more))
 
     @cached_property
@@ -146,9 +129,8 @@ class Drawn:
     def _initials(self, word: str) -> bool:
         """Return whether two letters were, or would be, those of two words."""
         ids = {int(self.view.equal[token]) for token in self.tokens}
-        of_names = (
-            pieces for token, pieces in self.view.pieces.items() if self.view.form[token] < 0
-        )
+        form, items = self.view.form, self.view.pieces.items()
+        of_names = (pieces for token, pieces in items if form[token] < 0)
         if any(not ids.isdisjoint(cut) for pieces in of_names for piece in pieces for cut in piece):
             return word[0] != self.old[0].lower()
         capitals = re.findall(r"\b[^\W\d_]{2}\b", self.text)
@@ -195,10 +177,8 @@ class Drawn:
                 fits = article_for(other)
                 fits = fits.capitalize() if article[0].isupper() else fits
                 edits.append((int(places.start[at]), int(places.end[at]), fits))
-        olds = {
-            self.written(token).lower(): f"{new}s" if token in self._plural else new
-            for token in self.tokens
-        }
+        plain = {self.written(token).lower(): new for token in self.tokens}
+        olds = plain | {self.written(token).lower(): f"{new}s" for token in self._plural}
         olds |= {bare: other for old, other in olds.items() for bare in spellings(old)}
         for token in self._addresses:
             address = self.written(token)
@@ -244,18 +224,13 @@ def same(one: Decided, other: Decided) -> bool:
 
 def relations_of_numbers(decision: Decision, low: int, high: int) -> list[Any]:
     """Return what follows from what among the dates and numbers of some rows."""
-    return [
-        [
-            (kind, *(row - low if row >= 0 else row for row in (whole, *parts)))
-            for kind, whole, parts in decision.sums
-            if low <= max(whole, *parts) < high
-        ],
-        [
-            [row if row < 0 else row - low for row in rows]
-            for rows in decision.weekdays
-            if low <= rows[0] < high
-        ],
+    sums = [
+        (kind, *(row - low if row >= 0 else row for row in (whole, *parts)))
+        for kind, whole, parts in decision.sums
+        if low <= max(whole, *parts) < high
     ]
+    weekdays = [rows for rows in decision.weekdays if low <= rows[0] < high]
+    return [sums, [[row if row < 0 else row - low for row in rows] for rows in weekdays]]
 
 
 def by_text(done: Decided) -> list[Any]:
@@ -275,17 +250,10 @@ def by_text(done: Decided) -> list[Any]:
             for item in done.order[begin + 1 : end]
         ]
         inside = range(low, high)
-        local = [
-            [[p if isinstance(p, str) else p - low for p in cut] for cut in d.locals[row]]
-            for row in inside
-            if row in d.locals
-        ]
-        values = [
-            (row - low, table[row])
-            for table in (done.breaks, done.numbers)
-            for row in inside
-            if row in table
-        ]
+        cuts = [d.locals[row] for row in inside if row in d.locals]
+        local = [[[p if isinstance(p, str) else p - low for p in cut] for cut in of] for of in cuts]
+        tables = done.breaks, done.numbers
+        values = [(row - low, table[row]) for table in tables for row in inside if row in table]
         out.append(
             (
                 [array[low:high] for array in arrays],

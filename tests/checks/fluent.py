@@ -130,10 +130,8 @@ def _alike(sanitizer: Sanitizer, lines: list[str], key: bytes) -> bool:
     followed = single.sanitize([f"{line}\n\n{last}" for line in some], key).lines
     whole = " ".join(line for line in lines if " " in line)
     wide = " " * (_CHARACTERS // whole.count(" "))
-    short, long = (
-        single.sanitize([text], key).lines[0] for text in (whole, whole.replace(" ", wide))
-    )
-    return short.casefold().split() == long.casefold().split() and all(
-        other.casefold().startswith(f"{one}\n".casefold())
-        for one, other in zip(alone, followed, strict=True)
-    )
+    texts = whole, whole.replace(" ", wide)
+    short, long = (single.sanitize([text], key).lines[0] for text in texts)
+    pairs = zip(alone, followed, strict=True)
+    begun = all(other.casefold().startswith(f"{one}\n".casefold()) for one, other in pairs)
+    return begun and short.casefold().split() == long.casefold().split()

@@ -148,9 +148,8 @@ def _maps(grid: GridResponse, value: int) -> bool:
         near, far = range(first, after), [*range(first), *range(after, grid.size)]
     inside, outside = np.array(near, dtype=np.int64), np.array(far, dtype=np.int64)
     ranks = np.where(outside < first, outside, outside - grid.near)
-    begins = np.append(
-        (inside - first) * grid.inside, grid.near * grid.inside + ranks * grid.outside
-    )
+    far_begins = grid.near * grid.inside + ranks * grid.outside
+    begins = np.append((inside - first) * grid.inside, far_begins)
     weights = np.repeat([grid.inside, grid.outside], [len(inside), len(outside)])
     ends = np.stack([begins, begins + weights - 1])
     return bool((grid.chosen(np.array(value), ends) == np.append(inside, outside)).all())

@@ -41,11 +41,8 @@ def apart(sanitizer: Sanitizer, names: list[str]) -> str:
     text = ". ".join(f"We saw Mr. {name.capitalize()} of Springfield" for name in names * 2)
     table = sanitizer.sanitize([text], KEY, audit=True).records
     rows = zip(table.originals, table.outputs, table.reasons, strict=True)
-    pairs = {
-        tuple(folded(word).removesuffix("'s") for word in row[:2])
-        for row in rows
-        if row[2] is not None and row[2][0] in NAMES
-    }
+    named = [row[:2] for row in rows if row[2] is not None and row[2][0] in NAMES]
+    pairs = {tuple(folded(word).removesuffix("'s") for word in pair) for pair in named}
     originals, outputs = (set(words) for words in zip(*pairs, strict=True))
     assert sanitizer.spec.consistent is Unit.RECORD
     assert len(originals) > len(names) / 2

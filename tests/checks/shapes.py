@@ -105,9 +105,8 @@ def _pairs(words: Sequence[str], key: bytes) -> Iterator[tuple[str, str, tuple[i
 def _filled(kind: str, numbers: Iterator[int]) -> str:
     """Return a string of a kind."""
     sets = {"A": _LETTERS, "0": _DIGITS}
-    return "".join(
-        sets[each][next(numbers) % len(sets[each])] if each in sets else each for each in kind
-    )
+    signs = (sets.get(each, each) for each in kind)
+    return "".join(of[next(numbers) % len(of)] if len(of) > 1 else of for of in signs)
 
 
 def _alike(word: str, numbers: Iterator[int]) -> str:

@@ -41,10 +41,8 @@ def sharing(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     width = width_of(q)
     if width > _LONGEST:
         return ""
-    rows = [
-        *_lines(sanitizer, [gap, *strings * width], derive_key(key, "lines")),
-        *_blocks(sanitizer, [gap, *strings], width, derive_key(key, "blocks")),
-    ]
+    rows = [*_lines(sanitizer, [gap, *strings * width], derive_key(key, "lines"))]
+    rows += _blocks(sanitizer, [gap, *strings], width, derive_key(key, "blocks"))
     what = same(rows, ("lines of a file", "blocks of a line"))
     return f"two {what} share random numbers: they have the same draws throughout" if what else ""
 

@@ -34,15 +34,9 @@ def statement(sanitizer: Sanitizer, key: bytes = KEY) -> str:
     document = "".join(f"{line}\n" for line in lines).encode()
     totals = sanitizer.accountant(whole_run=True)
     rewritten(sanitizer, [document] * _FILES, derive_key(key, "run"), copies=_COPIES, totals=totals)
-    made = Statement(
-        totals,
-        sanitizer.mechanism.name,
-        0.0,
-        sanitizer.expected_share(totals),
-        copies=_COPIES,
-        files=_FILES,
-        settings=sanitizer.spec,
-    )
+    more = {"copies": _COPIES, "files": _FILES, "settings": sanitizer.spec}
+    share = sanitizer.expected_share(totals)
+    made = Statement(totals, sanitizer.mechanism.name, 0.0, share, **more)
     draws, largest = _drawn(sanitizer, lines)
     epsilon, delta = guarantee.epsilon_ldp, guarantee.delta
     if certificate is not None and math.isfinite(certificate.epsilon_ldp):

@@ -64,9 +64,11 @@ def test_words_and_numbers_of_one_shape_are_cut_alike_on_the_bundled_vocabulary(
 def test_a_string_that_passes_by_no_option_is_found(monkeypatch):
     one = response(8.0, many_words())
     own = one.inputs_of
-    monkeypatch.setattr(
-        one, "inputs_of", lambda text: [(w, -3 if "@" in w else c) for w, c in own(text)]
-    )
+
+    def inputs_of(text):
+        return [(word, -3 if "@" in word else code) for word, code in own(text)]
+
+    monkeypatch.setattr(one, "inputs_of", inputs_of)
     assert_found(strings(one), "not drawn: e-mail address")
 
 
@@ -88,9 +90,7 @@ González|Gonz\ufffdlez well-known|wxyz-known 2023-03-05T10:30:00Z|2023-03-05x10
 def test_word_shape_tells_no_word(pair):
     """Issue 32: Parkinson's kept its 's in 0 of 400 outputs, Huntington's in 400 of 400."""
     for name, split in TOKENIZERS.items():
-        first, second = (
-            split(f"She has {each} now.") for each in pair.replace("_", " ").split("|")
-        )
+        first, second = (split(f"She has {it} now.") for it in pair.replace("_", " ").split("|"))
         assert first[::2] == second[::2], name
 
 
@@ -202,9 +202,7 @@ MUTANTS = {each.__name__: each for each in MUTANTS}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "mutant", some_mutants(MUTANTS, "knows_the_input", "knows_what_is_unknown")
-)
+@cases("mutant", *some_mutants(MUTANTS, "knows_the_input", "knows_what_is_unknown"))
 def test_a_decoder_that_knows_more_is_found(monkeypatch, mutant):
     decode, write, drawn = Fluent.of_texts, Rewriter._written, []
 
@@ -248,9 +246,7 @@ def optimal(epsilon=8):
     return Sanitizer(epsilon=epsilon, embeddings=many_words())
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, kind in MECHANISMS.items() if kind.status is Status.PROVED]
-)
+@cases("name", *(name for name, kind in MECHANISMS.items() if kind.status is Status.PROVED))
 @pytest.mark.parametrize("epsilon", marked("slow", [0.05, 8.0], 0.05))
 def test_sound_integers_are_never_refuted(name, epsilon):
     """A mechanism without a sparse table, or not drawn from one integer, is not judged."""

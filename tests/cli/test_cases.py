@@ -62,9 +62,8 @@ def test_case(case, dpsan, tmp_path):
     for name, text in case.files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    done = dpsan(
-        *shlex.split(case.command), stdin=case.blocks.get("stdin", "").encode(), cwd=tmp_path
-    )
+    given = case.blocks.get("stdin", "").encode()
+    done = dpsan(*shlex.split(case.command), stdin=given, cwd=tmp_path)
     found = {"stdout": done.stdout.decode(), "stderr": done.stderr.decode()}
     if "needs an extra" not in case.blocks.get("stderr", ""):
         skip_without_extra(found["stderr"])

@@ -3,16 +3,12 @@
 import pytest
 
 BASE = ["rewrite", "-e", "1000", "-m", "laplace", "-E", "two.txt", "--seed", "s"]
-EVERY = [
-    ["--help"],
-    ["mechanisms", "--json"],
-    ["explain", "-m", "krr", "-e", "2", "-E", "two.txt", "here"],
-    ["calibrate", "-m", "krr", "-E", "two.txt", "--unchanged", "0.8"],
-    ["verify", "-m", "krr", "-e", "2", "-E", "two.txt", "--draws", "10000"],
-    ["evaluate", "in.txt", "in.txt", "-E", "two.txt"],
-    ["report", "kept.jsonl"],
-    ["index", "two.txt"],
-]
+EVERY = [["--help"], ["mechanisms", "--json"]]
+EVERY += [["explain", "-m", "krr", "-e", "2", "-E", "two.txt", "here"]]
+EVERY += [["calibrate", "-m", "krr", "-E", "two.txt", "--unchanged", "0.8"]]
+EVERY += [["verify", "-m", "krr", "-e", "2", "-E", "two.txt", "--draws", "10000"]]
+EVERY += [["evaluate", "in.txt", "in.txt", "-E", "two.txt"], ["report", "kept.jsonl"]]
+EVERY += [["index", "two.txt"]]
 
 
 @pytest.mark.parametrize("arguments", EVERY, ids=lambda each: each[0])

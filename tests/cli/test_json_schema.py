@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from json_schema import learned, wrong
-from support import ROOT, needs_gensim
+from support import ROOT, cases, needs_gensim
 
 PATH = ROOT / "docs/json.schema.json"
 WORDS = re.findall(
@@ -97,10 +97,7 @@ def run(dpsan, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(each, marks=[needs_gensim] * (each == "train")) for each in SAMPLES],
-)
+@cases("name", *(pytest.param(it, marks=[needs_gensim] * (it == "train")) for it in SAMPLES))
 def test_answers_are_as_the_schema_says(run, name):
     rule = json.loads(PATH.read_text())["$defs"][name]
     found = answers(name, run)
@@ -119,11 +116,8 @@ def test_every_command_with_json_has_a_schema():
     from dpsan.cli.app import COMMANDS
 
     named = {name.split()[0] for name in SAMPLES}
-    having = {
-        name
-        for name, command in COMMANDS.items()
-        if any("--json" in each.opts for each in command.params)
-    }
+    options = {name: [it.opts for it in command.params] for name, command in COMMANDS.items()}
+    having = {name for name, names in options.items() if any("--json" in it for it in names)}
     assert having == named
     assert [*json.loads(PATH.read_text())["$defs"]] == [*SAMPLES]
 

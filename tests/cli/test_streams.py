@@ -52,11 +52,10 @@ def feed(child):
             os.write(child.stdin.fileno(), b"".join(map(numbered, range(first, first + 100))))
 
 
-@cases(
-    "who status told",
-    pytest.param("worker", 1, DIED, marks=pytest.mark.slow),
-    ("reader", 128 + signal.SIGPIPE, b""),
-)
+KILLED = pytest.param("worker", 1, DIED, marks=pytest.mark.slow)
+
+
+@cases("who status told", KILLED, ("reader", 128 + signal.SIGPIPE, b""))
 def test_a_worker_that_is_killed_and_a_reader_that_leaves(folder, env, who, status, told):
     """What was written is a beginning of the output, in whole lines and in their order."""
     with started("rewrite", *BASE, "-j", "2", cwd=folder, env=env) as child:
@@ -99,15 +98,11 @@ def test_in_place_and_compression(folder, dpsan):
 PACKED = gzip.compress(LINE, mtime=0)
 
 
-@cases(
-    "data lines",
-    (PACKED + gzip.compress(b"", mtime=0) + PACKED, 2),
-    (PACKED + PACKED + bytes(99), 2),
-    (PACKED + PACKED[:-3], 0),
-    (PACKED + PACKED[:-8] + bytes(8), 0),
-    (PACKED + b"rubbish", 0),
-    (LINE, 0),
-)
+WHOLE = PACKED + gzip.compress(b"", mtime=0) + PACKED, PACKED + PACKED + bytes(99)
+BROKEN = PACKED + PACKED[:-3], PACKED + PACKED[:-8] + bytes(8), PACKED + b"rubbish", LINE
+
+
+@cases("data lines", *((data, 2) for data in WHOLE), *((data, 0) for data in BROKEN))
 def test_members_of_gzip(folder, dpsan, data, lines):
     (folder / "a.txt.gz").write_bytes(data)
     done = dpsan("rewrite", *BASE, "a.txt.gz", "-o", "out", cwd=folder, status=int(not lines))

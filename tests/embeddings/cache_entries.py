@@ -16,15 +16,13 @@ def small(number: float = 1.0) -> Entry:
 
 
 def same(a: Entry | None, b: Entry) -> bool:
-    return (
-        a is not None
-        and list(a.arrays) == list(b.arrays)
-        and all(
-            x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
-            for x, y in zip(a.arrays.values(), b.arrays.values(), strict=True)
-        )
-        and a.meta == b.meta
+    if a is None:
+        return False
+    first, second = (
+        [(name, array.dtype, array.shape, array.tobytes()) for name, array in entry.arrays.items()]
+        for entry in (a, b)
     )
+    return first == second and a.meta == b.meta
 
 
 def left_behind(root: Path) -> list[str]:

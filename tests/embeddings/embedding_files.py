@@ -17,17 +17,13 @@ def vectors() -> np.ndarray:
 
 
 def text_rows(words: list[str], table: np.ndarray) -> bytes:
-    return b"".join(
-        word.encode() + b" " + " ".join(f"{x:.9g}" for x in row).encode() + b"\n"
-        for word, row in zip(words, table, strict=True)
-    )
+    rows = zip(words, table, strict=True)
+    return "".join(f"{word} {' '.join(f'{x:.9g}' for x in row)}\n" for word, row in rows).encode()
 
 
 def binary_rows(words: list[str], table: np.ndarray, end: bytes = b"") -> bytes:
-    return b"".join(
-        word.encode() + b" " + row.astype("<f4").tobytes() + end
-        for word, row in zip(words, table, strict=True)
-    )
+    rows = zip(words, table, strict=True)
+    return b"".join(word.encode() + b" " + row.astype("<f4").tobytes() + end for word, row in rows)
 
 
 def saved(save: Callable[..., None], *arrays: np.ndarray, **named: np.ndarray) -> bytes:

@@ -83,9 +83,8 @@ def cases(folder: Path) -> Iterator[tuple[str, str]]:
     for words, count in ((b"a", "dup"), (b"", "empty"), (b"\0", "nul")):
         files[f"all_{count}.txt"] = (words + b" 1 2\n") * 200_000
     for value in (b"nan", b"inf", b"-inf", b"1e999", b"0", b"-0.0", b"1e-999"):
-        files[f"all_{value.decode()}.txt"] = b"".join(
-            b"w%d %b %b\n" % (i, value, value) for i in range(99)
-        )
+        rows = (b"w%d %b %b\n" % (number, value, value) for number in range(99))
+        files[f"all_{value.decode()}.txt"] = b"".join(rows)
     for kind in KINDS.split():
         for shape in SHAPES:
             head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()

@@ -2,14 +2,15 @@
 
 import errno
 import hashlib
+import itertools
 import json
 import os
 import queue
 import shutil
 import stat
 import tempfile
-import threading
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import filelock
@@ -36,11 +37,10 @@ ODD = "\n\0\r \udcff\udc00𝔘\ud800"  # lone surrogates
 
 
 def test_round_trip(tmp_path):
-    arrays = {
-        f"{ODD}{dtype}{shape}": np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
-        for dtype in DTYPES
-        for shape in SHAPES
-    }
+    arrays = {}
+    for dtype, shape in itertools.product(DTYPES, SHAPES):
+        numbers = np.arange(np.prod(shape, dtype=int))
+        arrays[f"{ODD}{dtype}{shape}"] = numbers.astype(dtype).reshape(shape)
     arrays["odd"] = np.array([np.nan, -0.0, np.inf, 5e-324])
     meta = {ODD: [None, True, -(10**40), 5e-324, 1.7e308, {"": ODD, "a": [{}, []]}], "": {}}
     store = Store(tmp_path, pytest.fail)
@@ -125,7 +125,7 @@ def test_get_passes_on_what_build_raises(tmp_path):
 
 def test_threads_build_once_and_note_that_they_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_WAIT_BEFORE_NOTE", 0.05)
-    built, results, noted = [], [], queue.SimpleQueue()
+    built, noted = [], queue.SimpleQueue()
 
     def build():
         built.append(1)
@@ -133,14 +133,9 @@ def test_threads_build_once_and_note_that_they_wait(tmp_path, monkeypatch):
         return small()
 
     store = Store(tmp_path, noted.put)
-    threads = [
-        threading.Thread(target=lambda: results.append(store.get("index", "k", build)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(store.get, "index", "k", build) for _ in range(4)]
+    results = [answer.result() for answer in asked]
     assert built == [1]
     assert [same(result, small()) for result in results] == [True] * 4
     assert noted.empty()
@@ -283,15 +278,9 @@ KIND, KEY = "index", "some key"
 
 def original() -> Entry:
     rng = np.random.default_rng(7)
-    return Entry(
-        {
-            "vectors": rng.standard_normal((9, 5)).astype("<f4"),
-            "norms": rng.standard_normal((9, 5)).astype("<f4"),
-            "empty": np.empty((0, 3)),
-            "ids": np.arange(6, dtype="<i8"),
-        },
-        {"metric": "euclidean", "n": 9},
-    )
+    arrays = {name: rng.standard_normal((9, 5)).astype("<f4") for name in ("vectors", "norms")}
+    arrays |= {"empty": np.empty((0, 3)), "ids": np.arange(6, dtype="<i8")}
+    return Entry(arrays, {"metric": "euclidean", "n": 9})
 
 
 def right(entry: Entry | None) -> bool:
@@ -361,12 +350,14 @@ def of_another_entry(shelf):
     other.replace(shelf.path)
 
 
+def lying(body):
+    body["arrays"]["ids"][1] = [10**9]
+
+
 HARM = {
     "growth": lambda shelf: shelf.path.write_bytes(shelf.intact + b"\0"),
     "another key": lambda shelf: with_head(shelf, lambda body: body.update(key="some kez")),
-    "a lying shape": lambda shelf: with_head(
-        shelf, lambda body: body["arrays"]["ids"].__setitem__(1, [10**9])
-    ),
+    "a lying shape": lambda shelf: with_head(shelf, lying),
     "another entry": of_another_entry,
     "a link": lambda shelf: shelf.path.symlink_to(
         shelf.path.rename(shelf.path.parent.parent / "elsewhere")

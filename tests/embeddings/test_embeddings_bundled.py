@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import ROOT, needs_gensim
+from support import ROOT, marked, needs_gensim
 
 from dpsan.embeddings import file_digest
 from dpsan.embeddings import loading as bundled
@@ -142,7 +142,7 @@ LETTERS = {"de": "Traum Zimmer", "fr": "Proviseur garçon", "es": "hidalgo Manch
 
 
 @needs_gensim
-@pytest.mark.parametrize("language", LETTERS)
+@pytest.mark.parametrize("language", marked("slow", LETTERS, "es", "fr"))
 def test_a_vocabulary_is_trained_and_used(dpsan, tmp_path, language):
     page = (ROOT / "tests" / "languages" / f"{language}.txt").read_text(encoding="utf-8")
     common = sorted(public_words(f"function-{language}").words)

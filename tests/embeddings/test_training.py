@@ -11,16 +11,8 @@ import pytest
 from recipe.counter_fitting import Shaping, constraints_of, counter_fit, read_pairs, word_pairs
 from support import cases, needs_gensim
 
-from dpsan.embeddings import training as spelling
-from dpsan.embeddings.training import (
-    Recipe,
-    TokenText,
-    admissible,
-    centred,
-    most_used,
-    packed,
-    train,
-)
+from dpsan.embeddings import training
+from dpsan.embeddings.training import packed
 from dpsan.errors import InputError
 from dpsan.files.compression import blocks_of
 
@@ -75,9 +67,9 @@ def test_texts_that_cannot_be_read(tmp_path, name, data, why):
 
 def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
     """Nor with the number of different words: the rarest are forgotten."""
-    monkeypatch.setattr(spelling, "_MOST", 500)
-    monkeypatch.setattr(spelling, "_CACHED", 500)
-    text = TokenText(tmp_path / "tokens")
+    monkeypatch.setattr(training, "_MOST", 500)
+    monkeypatch.setattr(training, "_CACHED", 500)
+    text = training.TokenText(tmp_path / "tokens")
     tracemalloc.start()
     peaks = []
     for number in range(200):
@@ -91,7 +83,7 @@ def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
 
 
 def test_the_training_text_has_every_block_once(tmp_path):
-    text = TokenText(tmp_path / "tokens")
+    text = training.TokenText(tmp_path / "tokens")
     for number in range(40):
         text.add([f"Block{number} self-made rare", "the end"])
     text.finish()
@@ -107,16 +99,16 @@ def test_the_training_text_has_every_block_once(tmp_path):
 def test_admissible():
     good = "haus straße l'homme don't naïve 7 1999 3,5 дом 名前 aujourd'hui"
     bad = "a@b.de http://x.org 12345678 maria's self-made ''' - _x 3.14159 x9y"
-    assert [word for word in good.split() if not admissible(word)] == []
-    assert [word for word in bad.split() if admissible(word)] == []
+    assert [word for word in good.split() if not training.admissible(word)] == []
+    assert [word for word in bad.split() if training.admissible(word)] == []
 
 
 def test_the_words_of_widest_use_are_chosen():
     width = {"the": 90.0, "made": 20.0, "self-made": 95.0, "self": 1.0, "rare": 50.0, "317": 30.0}
     total = Counter({"the": 900, "made": 200, "self-made": 99, "self": 9, "rare": 3, "317": 40})
-    assert most_used(width, total, 3, 5) == {"the", "made", "317"}
-    assert most_used(width, total, 2, 5) == {"the", "made"}  # 317 needs twice the use
-    assert most_used({}, Counter(), 9, 5) == frozenset()
+    assert training.most_used(width, total, 3, 5) == {"the", "made", "317"}
+    assert training.most_used(width, total, 2, 5) == {"the", "made"}  # 317 needs twice the use
+    assert training.most_used({}, Counter(), 9, 5) == frozenset()
 
 
 DIGITS = str.maketrans("0123456789", "abcdefghij")
@@ -136,7 +128,7 @@ def sentences(count, seed=3):
 
 
 def small(path):
-    return Recipe([path], least=5, dimensions=16, epochs=4, sample=1e-2)
+    return training.Recipe([path], least=5, dimensions=16, epochs=4, sample=1e-2)
 
 
 @needs_gensim
@@ -148,7 +140,7 @@ def test_a_small_vocabulary(tmp_path):
     def watch(what):
         return nullcontext(lambda share: steps.append((what, share)))
 
-    made = train(small(text), tmp_path, watch)
+    made = training.train(small(text), tmp_path, watch)
     assert 125 <= len(made.words) <= 140
     assert made.vectors.shape == (len(made.words), 16)
     assert (np.diff(made.counts) <= 0).all()
@@ -166,7 +158,7 @@ def test_a_small_vocabulary(tmp_path):
     kind = {ids[w] for w in made.words if w[0] == "y" or w in ["rot", "blau", "grün", "gelb"]}
     assert len(kind.intersection(near)) >= 8
     assert [share for what, share in steps if what == "training vectors"] == [0.25, 0.5, 0.75, 1]
-    again = train(small(text), tmp_path)
+    again = training.train(small(text), tmp_path)
     assert again.words == made.words
     assert packed(again) == packed(made)
 
@@ -178,7 +170,7 @@ def test_too_little_text(tmp_path):
     for content, why in (("", "0 words"), (" ... \n\n", "0 words"), ("the cat\n" * 50, few)):
         text.write_text(content)
         with pytest.raises(InputError, match=why):
-            train(small(text), tmp_path)
+            training.train(small(text), tmp_path)
 
 
 # Counter-fitting, as the bundled vocabulary is made with it (vocab/recipe).
@@ -203,7 +195,7 @@ def test_pairs(tmp_path):
 
 
 def test_synonyms_come_nearer_and_antonyms_go_away():
-    plain = centred(np.random.default_rng(2).normal(size=(300, 20)).astype(np.float32))
+    plain = training.centred(np.random.default_rng(2).normal(size=(300, 20)).astype(np.float32))
     moved = counter_fit(plain, constraints_of({(0, 1)}, {(2, 3)}), Shaping())
     assert moved[0] @ moved[1] > plain[0] @ plain[1] + 0.3
     assert moved[2] @ moved[3] < max(plain[2] @ plain[3], 0.1)

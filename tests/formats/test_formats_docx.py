@@ -60,10 +60,8 @@ def test_a_document():
     assert body_of(drawn) == re.sub("one|two|three|four", "W", body)
     assert "five" not in parts_of(drawn)["word/header1.xml"]
     assert outcome.totals.records == 4
-    assert (
-        'hyperlink" Target="W" TargetMode="External"'
-        in parts_of(drawn)["word/_rels/document.xml.rels"]
-    )
+    links = parts_of(drawn)["word/_rels/document.xml.rels"]
+    assert 'hyperlink" Target="W" TargetMode="External"' in links
 
 
 def test_words_over_runs():
@@ -95,24 +93,18 @@ PLANTED = """<w:p w:rsidR="00Zorblatt" w:zorblatt="Zorblatt"><w:r><w:t> Zorblatt
 <w:t> Zorblatt</w:t></w:r></w:sdtContent></w:sdt><m:oMath xmlns:m="m"><m:t>Zorblatt</m:t></m:oMath>
 <w:smartTag w:element="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:smartTag></w:p>
 <w:tbl><w:tblPr><w:tblCaption w:val="Zorblatt"/></w:tblPr></w:tbl>"""
+NOTE = paragraph("Zorblatt")
 ELSEWHERE = {
     **{f"docProps/{name}": "Zorblatt" for name in ("core.xml", "thumbnail.jpeg")},
     **{f"word/{name}": "Zorblatt" for name in ("comments.xml", "people.xml", "media/zorblatt.png")},
     **dict.fromkeys(("customXml/item1.xml", "zorblatt.bin"), "Zorblatt"),
-    "word/footnotes.xml": part(
-        "footnotes", f'<w:footnote w:id="1">{paragraph("Zorblatt")}</w:footnote>'
-    ),
+    "word/footnotes.xml": part("footnotes", f"<w:footnote w:id='1'>{NOTE}</w:footnote>"),
     "word/settings.xml": part("settings", '<w:docVars><w:docVar w:val="Zorblatt"/></w:docVars>'),
 }
-ROWS = [
-    ("hyperlink", "https://a.b/", OUTSIDE),
-    ("hyperlink", "mailto:zorblatt@x.org", OUTSIDE),
-    ("comments", "comments.xml", ""),
-    ("image", "media/zorblatt.png", ""),
-    ("footnotes", "footnotes.xml", ""),
-    ("settings", "settings.xml", ""),
-    ("attachedTemplate", "file:///C:/Zorblatt.dot", OUTSIDE),
-]
+ROWS = [("hyperlink", link, OUTSIDE) for link in ("https://a.b/", "mailto:zorblatt@x.org")]
+ROWS += [(name, f"{name}.xml", "") for name in ("comments", "footnotes", "settings")]
+ROWS += [("image", "media/zorblatt.png", "")]
+ROWS += [("attachedTemplate", "file:///C:/Zorblatt.dot", OUTSIDE)]
 
 
 def test_planted_everywhere():
@@ -191,18 +183,14 @@ def test_words_spelled_with_symbols_do_not_pass():
 VALUE = "<w:p><w:pPr><w:{}/></w:pPr></w:p>" + paragraph("a")
 
 
-@cases(
-    "layout",
-    'pStyle w:val="zorblatt@x.org"',
-    'pStyle w:val="call zorblatt!"',
-    f'pStyle w:val="{"z" * 65}"',
-    'jc w:val="zorblatt"',
-    'spacing w:after="4155551234"',
-    'color w:val="Zorb"',
-    'lang w:val="zor-BLATT"',
-    'jc w:zorblatt="left"',
-    'bookmarkEnd w:name="_Zorblatt"',
-)
+NO_VALUES = f"""
+pStyle w:val="zorblatt@x.org"; pStyle w:val="call zorblatt!"; pStyle w:val="{"z" * 65}"
+jc w:val="zorblatt"; spacing w:after="4155551234"; color w:val="Zorb"; lang w:val="zor-BLATT"
+jc w:zorblatt="left"; bookmarkEnd w:name="_Zorblatt"
+"""
+
+
+@cases("layout", *re.split("; |\n", NO_VALUES.strip()))
 def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(layout):
     data = document(VALUE.format(layout))
     with pytest.raises(InputError, match="holds 1 attribute "):
@@ -261,9 +249,8 @@ def test_two_documents_of_a_person_share_no_identifier():
     theme = '<a:t xmlns:a="a"><a:ext><t:themeFamily xmlns:t="t" vid="{0A1B2C3D-1}"/></a:ext></a:t>'
     parts = {f"word/{name}.xml": part(name, inner) for name, inner in layout.items()}
     rows = [("numbering", "numbering.xml", ""), ("fontTable", "fontTable.xml", "")]
-    data = document(
-        body, {**parts, "word/theme/theme1.xml": theme}, [*rows, ("theme", "theme/theme1.xml", "")]
-    )
+    parts["word/theme/theme1.xml"] = theme
+    data = document(body, parts, [*rows, ("theme", "theme/theme1.xml", "")])
     found = parts_of(run(data)[0])
     assert set(found) == set(parts_of(data))
     for name, text in found.items():

@@ -115,10 +115,11 @@ Content-Type: image/png; name={0}\n\n{0}\n--b
 Content-Type: application/{0}\n\n{0}\n--b {0}\n--b--\n{0}\n"""
 
 
+ATTACHED = r"an attachment \(without --strict or -i it is left out\)"
+
+
 def test_strict_refuses_what_would_be_left_out():
-    with pytest.raises(
-        InputError, match=r":40: an attachment \(without --strict or -i it is left out\)$"
-    ):
+    with pytest.raises(InputError, match=rf":40: {ATTACHED}$"):
         run(PLANTED, strict=True)
 
 
@@ -143,9 +144,8 @@ def test_a_boundary_that_names_a_host_is_not_written(boundary):
     bare = boundary.strip('"')
     mail = MULTIPART.format(boundary).replace(f"--{boundary}", f"--{bare}")
     new = "=_00000002" if boundary.startswith("=") else "=_00000001"
-    assert out(mail) == MULTIPART.format(new).replace(f"={new}\n", f'="{new}"\n').replace(
-        "\nx", "\nW"
-    )
+    written = MULTIPART.format(new).replace(f"={new}\n", f'="{new}"\n')
+    assert out(mail) == written.replace("\nx", "\nW")
 
 
 @cases(
@@ -193,9 +193,7 @@ def test_what_is_written_is_a_mail_that_dpsan_reads():
     ]
     for inner in hollow:
         mail = f"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhere\n--b\n{inner}\n--b--\n"
-        with pytest.raises(
-            InputError, match=r"an attachment .without --strict or -i it is left out"
-        ):
+        with pytest.raises(InputError, match=ATTACHED):
             run(mail, strict=True)
         found, outcome = run(mail)
         assert outcome.passing.noted == {"left out:attachment": 1}

@@ -32,10 +32,9 @@ def test_what_is_no_json_is_an_error(data):
 
 def test_paths():
     data = b'[{"text": "a b", "c": ["x"]}, {"text": "d"}]'
-    for fields in (("text",), ("[].text",)):
-        assert run(data, *fields, sanitizer=MARKER) == (
-            b'[{"text": "<unk> <unk>", "c": ["x"]}, {"text": "<unk>"}]'
-        )
+    for field in ("text", "[].text"):
+        written = b'[{"text": "<unk> <unk>", "c": ["x"]}, {"text": "<unk>"}]'
+        assert run(data, field, sanitizer=MARKER) == written
     assert run(b'["a", null ,"b"]\n', "[]", sanitizer=MARKER) == b'["<unk>", null ,"<unk>"]\n'
     assert run(b'{"a": {"b": ["x"]}}', "a.b[]", sanitizer=MARKER) == b'{"a": {"b": ["<unk>"]}}'
     spaced = b'\xef\xbb\xbf \n[\n\t{"n": 1e2, "text": "\\u00e9 \\/"},\r\n {"text":null} ] \n'

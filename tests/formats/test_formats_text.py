@@ -53,7 +53,7 @@ def test_lines_that_do_not_end_with_one_byte_are_refused(encoding):
 def test_bytes_of_another_alphabet_are_refused_and_some_odd_bytes_are_not():
     strange = ("\u0438" * 20 + "\n").encode("cp1251")
     with pytest.raises(
-        InputError, match=r"^test:1: most of this line is not utf-8 \(--encoding cp1251"
+        InputError, match=r"^test:1: most of this line is not .*\(--encoding cp1251"
     ):
         through(SAME, strange, "text")
     assert through(SAME, strange, "text", force_text=True)[1].totals.invalid == 20
@@ -178,13 +178,10 @@ def test_json(tmp_path):
 
 def test_json_is_not_taken_for_text():
     """On standard input nothing tells the format: the names of fields were drawn, too."""
-    for data, message in {
-        b'[{"text": "one"}]': "a JSON array",
-        b'[\n  {"text": "one"}\n]\n': "a JSON array",
-        b"[{}]": "a JSON array",
-        b'\xef\xbb\xbf {"text": "one"}\n': "JSON",
-        b'{\r\n  "text": "one"\r\n}\r\n': "JSON",
-    }.items():
+    arrays = b'[{"text": "one"}]', b'[\n  {"text": "one"}\n]\n', b"[{}]"
+    others = b'\xef\xbb\xbf {"text": "one"}\n', b'{\r\n  "text": "one"\r\n}\r\n'
+    messages = dict.fromkeys(arrays, "a JSON array") | dict.fromkeys(others, "JSON")
+    for data, message in messages.items():
         for size in (1, 1 << 18):
             with pytest.raises(InputError, match=f"test: {message}, not lines of text .-f json"):
                 through(SAME, data, "text", size=size)
@@ -311,19 +308,14 @@ def run(data, *fields, sanitizer=MASK, kind="csv", **options):
     return through(sanitizer, data, kind, fields=fields, **options)[0]
 
 
+MASKED = b'\xef\xbb\xbf"id","text",n\r\n1,"<unk> ""<unk>""\r\n<unk>",""\r\n2,"<unk>",5" x\r\n'
+MASKED += b'3,"",\r\n\r\n4,"<unk>",x'
 WHOLE = b'\xef\xbb\xbf"id","text",n\r\n1,"a ""b""\r\nc",""\r\n2,d,5" x\r\n3,"",\r\n\r\n4,"e",x'
 
 
 @cases(
     "data field header out",
-    (
-        WHOLE,
-        "text",
-        True,
-        WHOLE.replace(b'a ""b""\r\nc', b'<unk> ""<unk>""\r\n<unk>')
-        .replace(b",d,", b',"<unk>",')
-        .replace(b'"e"', b'"<unk>"'),
-    ),
+    (WHOLE, "text", True, MASKED),
     # A cell that needs no quotes has none; one whose new text needs them gets them.
     (b'a"b,c\n', "1", False, b'"<unk>""<unk>",c\n'),
     # Quotes because of a comma within a word would tell of it; those of a column do not.

@@ -114,8 +114,7 @@ CHANGE = f"<text:changed-region><text:deletion>{p(MARK)}</text:deletion></text:c
 LEFT = {
     "link": {"body": p(f'<text:a draw:href="{MARK}">{MARK}</text:a>')},
     "field": {
-        "body": p(f'<text:author-name>{MARK}</text:author-name><text:x text:y="{MARK}"/>')
-        + p(f"<text:{MARK}/>")
+        "body": p(f"<text:page>{MARK}</text:page><text:{MARK}/>" + f'<text:x text:y="{MARK}"/>')
     },
     "section": {"body": f'<text:section text:name="{MARK}">{p(MARK)}</text:section>'},
     "comment": {"body": p(f"a<office:annotation>{p(MARK)}</office:annotation>")},
@@ -147,7 +146,7 @@ LEFT = {
     },
     "picture": {"members": {f"Pictures/{MARK}.png": MARK}},
     "metadata part": {
-        "members": {"meta.xml": MARK, f"Thumbnails/{MARK}": "", "settings.xml": MARK}
+        "members": dict.fromkeys(("meta.xml", "settings.xml", f"Thumbnails/{MARK}"), MARK)
     },
     "embedded file": {"members": {f"Object 1/{MARK}": MARK, "Basic/a.xml": MARK}},
 }
@@ -175,9 +174,8 @@ def test_no_place_for_text_passes_in_silence(what):
     """Each is drawn, or left out and counted; ``--strict`` refuses what is left out."""
     data = odt(**(DRAWN | LEFT | GONE)[what])
     found, outcome = run(data)
-    text = found.decode("latin-1") + "".join(
-        f"{key} {text}" for key, text in parts_of(found).items()
-    )
+    parts = (f"{key} {text}" for key, text in parts_of(found).items())
+    text = found.decode("latin-1") + "".join(parts)
     for word in (MARK, MARK[:4], MARK[4:]):
         assert word not in text
     noted = {f"{LEFT_OUT}:{what}": COUNTS.get(what, 1)} if what in LEFT else {}
@@ -228,9 +226,7 @@ def test_a_text_keeps_its_structure():
     assert [*parts_of(found)] == ["mimetype", "content.xml", "styles.xml", MANIFEST]
     assert run(found, IDENTITY)[0] == found
     found, _ = run(odt(body), lettered("two words"))
-    assert body_of(found).startswith(
-        '<text:h text:style-name="Heading_20_1" text:outline-level="1">two words</text:h>'
-    )
+    assert body_of(found).startswith(body.partition("one")[0] + "two words</text:h>")
 
 
 FRAGMENTS = [p("a"), "<text:p>", "</text:p>", "<text:span>", "</text:span>", "<text:s/>", "a", " "]
@@ -396,11 +392,11 @@ def test_no_module_outside_of_formats_names_a_format():
     package = ROOT / "dpsan"
     others = {*package.rglob("*.py")} - {*(package / "formats").rglob("*.py")}
     quoted = re.compile(rf"""["']({"|".join(FORMATS)})["']""")  # only such files are parsed
-    named = [
-        f"{path}:{node.lineno}"
-        for path in others
-        if quoted.search(text := path.read_text())
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Constant) and node.value in {*FORMATS} - {"text"}
-    ]
-    assert named == []
+    named = [path for path in others if quoted.search(path.read_text())]
+    constants = {
+        node
+        for path in named
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+    }
+    assert not {node.value for node in constants} & ({*FORMATS} - {"text"})

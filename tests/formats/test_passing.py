@@ -108,9 +108,8 @@ def test_paths_of_json():
 
 def test_names_that_are_data_are_not_shown():
     """More than 64 in one place: addresses, numbers of customers."""
-    data = b"".join(
-        b'{"users":{"u%d@example.org":{"text":"x","age":1}},"t":"x"}\n' % at for at in range(300)
-    )
+    row = b'{"users":{"u%d@example.org":{"text":"x","age":1}},"t":"x"}\n'
+    data = b"".join(row % at for at in range(300))
     assert lines(data, "jsonl", "t") == ["2 of 3 fields pass unchanged: users.*.text, users.*.age"]
     flat = b"".join(b'{"t":"x","k%d":1}\n' % at for at in range(100))
     assert lines(flat, "jsonl", "t") == ["1 of 2 fields passes unchanged: *"]
@@ -129,9 +128,8 @@ def test_deep_and_many_places_take_bounded_memory(monkeypatch):
     assert len(told) < 200
     deep = b'{"t":"x","a":' + b'{"b":' * 50_000 + b"1" + b"}" * 50_000 + b"}"
     assert len(lines(deep, "jsonl", "t")[0]) < 200
-    wide = b"".join(
-        b'{"t":"x","a%d":{"b%d":{"c":1}}}\n' % (at % 60, at // 60) for at in range(60 * 18)
-    )
+    places = (divmod(at, 60) for at in range(60 * 18))
+    wide = b"".join(b'{"t":"x","a%d":{"b%d":{"c":1}}}\n' % place for place in places)
     assert passing._MOST_POSITIONS <= 10_000
     for most in (1000, 10_000):  # the twin: fewer than the bound are all named
         monkeypatch.setattr(passing, "_MOST_POSITIONS", most)

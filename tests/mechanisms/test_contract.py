@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from line_laws import counts, losses, off
-from support import ROOT, at_first_epsilon, cases, fits, make_embeddings, streams
+from support import ROOT, at_first_epsilon, cases, fits, make_embeddings, marked, streams
 
 from dpsan import Sanitizer, list_mechanisms, register
 from dpsan.analysis.compare import Request, compare
@@ -312,7 +312,7 @@ def test_wrong_classes(kind, message):
     assert len(MECHANISMS) == len(registry.NAMES)
 
 
-@pytest.mark.parametrize("kind", [CluSanT, BucketExponential])
+@pytest.mark.parametrize("kind", marked("slow", [CluSanT, BucketExponential], CluSanT))
 def test_verify_refutes_what_was_published(kind):
     """The same distributions with epsilon as their guarantee, as the papers claim it."""
 

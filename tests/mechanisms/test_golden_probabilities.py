@@ -45,10 +45,8 @@ def small_rows(name):
         space = MetricSpace(make_embeddings(n=n, d=d, seed=n))
         for mechanism in settings(name, space):
             sampler = mechanism.prepare(space)
-            by_integrals = name == "rantext-paper"
-            law = (
-                by_quadrature(sampler) if by_integrals else sampler.probabilities(np.arange(n + 1))
-            )
+            integrals = name == "rantext-paper"
+            law = by_quadrature(sampler) if integrals else sampler.probabilities(np.arange(n + 1))
             assert law is not None
             rows.append(law.ravel())
     return np.concatenate(rows)

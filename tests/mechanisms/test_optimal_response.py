@@ -173,11 +173,9 @@ def test_solver_and_bound_enclose_the_optimum(epsilon):
     assert best - 0.02 <= achieved <= best + 1e-6
     assert achieved > mean_similarity(KnnResponse(epsilon))
 
-    def bounded(thresholds, times=1):
+    def bounded(cuts, times=1):
         counts = SMALL.counts * times
-        return cosine_bound.similarity_bound(
-            ROWS, counts, ROWS, epsilon, thresholds, cosine_unit(3)
-        )
+        return cosine_bound.similarity_bound(ROWS, counts, ROWS, epsilon, cuts, cosine_unit(3))
 
     found = solve(Problem(ROWS, SHARES, ROWS, cosine_unit(3), growth), np.sqrt(SHARES), 0.1)
     bound, tau = bounded(found.thresholds)
@@ -353,7 +351,7 @@ def test_favours_are_integers_that_keep_products_exact():
 
 def test_favours_are_rounded_as_if_logarithms_were_exact(monkeypatch):
     """Also where the C library's logarithm is off: 60 digits say which integer is nearest."""
-    counts = np.sort(np.exp(np.random.default_rng(3).uniform(0, 27, 20_000)).astype(int))[::-1]
+    counts = np.sort(np.exp(np.random.default_rng(3).uniform(0, 27, 3000)).astype(int))[::-1]
     context = Context(prec=60)
     most = context.ln(int(counts[0]))
     exact = [Decimal("0.0125") * UNIT * (context.ln(int(each)) - most) for each in counts]
@@ -439,11 +437,8 @@ def test_even_share_goes_to_frequent_words_by_the_root_of_their_counts(bundled_s
 
 def test_a_vocabulary_of_spared_words_and_none_with_counts(bundled_space):
     """Fewer words than are spared change nothing; without counts the order of the file serves."""
-    solved = {
-        "words": np.array([0, 2, 3], dtype=np.int32),
-        "base": np.array([1 << 19, 1 << 18, 1 << 18], dtype=np.uint32),
-        "mass": np.array([1 << 15]),
-    }
+    base, mass = np.array([1 << 19, 1 << 18, 1 << 18], dtype=np.uint32), np.array([1 << 15])
+    solved = {"words": np.array([0, 2, 3], dtype=np.int32), "base": base, "mass": mass}
     words, base, mass = softened(solved, None, 4, 3.0, 0.5)
     assert (words.tolist(), mass) == ([0, 2, 3], 1 << 15)
     assert base.tolist() == solved["base"].tolist()

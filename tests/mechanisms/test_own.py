@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 
 import pytest
 from support import ROOT, cases, make_embeddings
@@ -105,16 +106,8 @@ def test_calibration_takes_its_word_only_where_that_is_asked_for():
     ("x = 1", "own.py:Nope", "own.py: no class 'Nope' (it defines no class)"),
     (OWN, "own.py:KRR", "KRR needs another name (dpsan has one of that name)"),
     (OWN, "own.py:Guarantee", "own.py: Guarantee is no subclass of Mechanism"),
-    (
-        "\nimport no_such_thing",
-        "own.py:Mine",
-        "own.py:2: cannot import: ModuleNotFoundError: No module named 'no_such_thing'",
-    ),
-    (
-        "x = (",
-        "own.py:Mine",
-        "own.py:1: cannot import: SyntaxError: '(' was never closed (own.py, line 1)",
-    ),
+    ("\nimport nope", "own.py:Mine", "own.py:2: cannot import: ModuleNotFoundError: No module..."),
+    ("x = (", "own.py:Mine", "own.py:1: cannot import: SyntaxError: '(' was never closed..."),
     ("raise ValueError('secret')", "own.py:Mine", "own.py:1: cannot import: ValueError"),
     ("import sys\nsys.exit(3)", "own.py:Mine", "own.py:2: cannot import: SystemExit"),
 )
@@ -123,19 +116,19 @@ def test_errors_are_one_line(dpsan, folder, text, name, told):
     arguments = ("rewrite", "-q", "-e", "2", "-E", "words.txt", "--allow-unproved")
     done = dpsan(*arguments, "-m", name, stdin=b"red\n", cwd=folder, status=2)
     said = done.stderr.decode().removeprefix("this is no sanitized text\n")
+    told = told.replace("...", " (own.py, line 1)" if "Syntax" in told else " named 'nope'")
     assert said == f"dpsan: {told}\n"
     assert b"secret" not in done.stderr + done.stdout
 
 
 def test_an_error_in_a_file_of_ones_own_is_its_owners(dpsan, folder):
     """Its place is said without its message; the variable shows the rest, with a warning."""
-    code = OWN.replace(
-        "return Guarantee(Status.PROVED, self.epsilon / 10)", "raise KeyError('secret')"
-    )
+    code = re.sub("return Guarantee.*", "raise KeyError('secret')", OWN)
     (folder / "own.py").write_text(code)
     arguments = ("rewrite", "-q", "-e", "2", "-E", "words.txt", "--allow-unproved")
+    given = {"stdin": b"red\n", "cwd": folder}
     plain, shown = (
-        dpsan(*arguments, "-m", "own.py:Mine", stdin=b"red\n", cwd=folder, env=env).stderr
+        dpsan(*arguments, "-m", "own.py:Mine", **given, env=env).stderr
         for env in ({}, {"DPSAN_TRACEBACK": "1"})
     )
     line = 1 + code[: code.index("raise KeyError")].count("\n")
@@ -268,7 +261,7 @@ BALL = OWN.replace('print("this is no sanitized text")\n', "").replace(
 
 @cases(
     "given told",
-    ([], ""),
+    pytest.param([], "", marks=pytest.mark.slow),
     (["-p", "radius=2", "-p", "k=2", "-p", "shape=flat"], ""),
     (["-p", "raduis=2"], "unknown parameter of mine: 'raduis'; did you mean 'radius'?"),
     (["-p", "radius=x"], "radius must be a number (got x)"),

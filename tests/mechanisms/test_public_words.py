@@ -29,14 +29,9 @@ SPACE = MetricSpace(EMBEDDINGS)
 PUBLIC = (0, 1, 5, 17)
 WORDS = [f"word{row}" for row in PUBLIC]
 OTHERS = [x for x in range(N + 1) if x not in PUBLIC]
-MECHANISMS_WITH = [
-    *map(OptimalResponse, (3.0, 0.7, 9.0)),
-    OptimalResponse(3.0, mass=0.3),
-    KnnResponse(3.0, k=3, outputs=9),
-    KnnResponse(1.0, k=5, outputs="all"),
-    KnnResponse(6.0),
-    KnnResponse(12.0, k=1, outputs=20),
-]
+MECHANISMS_WITH = [*map(OptimalResponse, (3.0, 0.7, 9.0)), OptimalResponse(3.0, mass=0.3)]
+MECHANISMS_WITH += [KnnResponse(3.0, k=3, outputs=9), KnnResponse(1.0, k=5, outputs="all")]
+MECHANISMS_WITH += [KnnResponse(6.0), KnnResponse(12.0, k=1, outputs=20)]
 
 
 def sampled(mechanism):
@@ -136,9 +131,7 @@ def verified(epsilon=3.0, name="optimal-response"):
         return verify(Sanitizer(name, epsilon=epsilon, cache=cache, **given), words=8, draws=20_000)
 
 
-@pytest.mark.parametrize(
-    "name", ["optimal-response", pytest.param("knn-response", marks=pytest.mark.slow)]
-)
+@cases("name", "optimal-response", pytest.param("knn-response", marks=pytest.mark.slow))
 def test_kept_for_protected_words(name):
     found = verified(name=name)
     assert (found.verdict, found.public_words) == (Verdict.KEPT, len(PUBLIC))

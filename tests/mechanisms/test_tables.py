@@ -329,8 +329,8 @@ def by_strings(word, epsilon, length=3, signs=" ab"):
     odds = math.exp(epsilon / 2)
     shares = {
         "".join(string): math.prod(
-            (odds if sign == own else 1) / (odds + len(signs) - 1)
-            for sign, own in zip(string, word.ljust(length), strict=True)
+            (odds if pair[0] == pair[1] else 1) / (odds + len(signs) - 1)
+            for pair in zip(string, word.ljust(length), strict=True)
         )
         for string in product(signs, repeat=length)
     }
@@ -349,10 +349,8 @@ def test_it_is_randomized_response_given_that_a_word_comes_out(epsilon):
 
 
 def test_characters_that_differ_by_hand():
-    assert differing(SPACE.letters, np.array([1, 5])).tolist() == [
-        [1, 0, 2, 2, 1, 3],
-        [3, 3, 2, 1, 2, 0],
-    ]
+    found = differing(SPACE.letters, np.array([1, 5])).tolist()
+    assert found == [[1, 0, 2, 2, 1, 3], [3, 3, 2, 1, 2, 0]]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])

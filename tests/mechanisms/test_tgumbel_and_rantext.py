@@ -8,16 +8,12 @@ from line_laws import line_space, losses, off, space_of
 from rantext_law import LaplaceNorm, law
 from scipy import stats
 from scipy.integrate import quad
-from support import cases, fits, make_embeddings, streams
+from support import cases, fits, make_embeddings, marked, streams
 
 from dpsan.errors import UsageError
+from dpsan.mechanisms import tgumbel_paper as paper
 from dpsan.mechanisms.rantext_paper import RanTextPaper, divisor
-from dpsan.mechanisms.tgumbel_paper import (
-    TGumbelPaper,
-    TruncatedGumbelSampler,
-    least_epsilon,
-    scale,
-)
+from dpsan.mechanisms.tgumbel_paper import TGumbelPaper
 from dpsan.privacy.certificate import infinite_loss, matrix_certificate
 from dpsan.privacy.guarantee import Claim
 from dpsan.privacy.rounding import LaplaceCoordinates
@@ -34,7 +30,7 @@ def test_golden_true_over_claimed(n, factor):
     """docs/proofs.md 3.3, 1 % above the domain's edge."""
     # n-1 words at distance sqrt 2 from each other, and an outlier at twice that from all.
     space = space_of(np.diag([1.0] * (n - 1) + [math.sqrt(7)]))
-    mechanism = TGumbelPaper(1.01 * least_epsilon(n, math.sqrt(2)))
+    mechanism = TGumbelPaper(1.01 * paper.least_epsilon(n, math.sqrt(2)))
     found = mechanism.certificate(space)
     assert found.epsilon_metric / mechanism.epsilon == pytest.approx(factor, abs=6e-3)
     assert (found.delta > 0.5) == (factor > 1)
@@ -46,7 +42,7 @@ def test_golden_true_over_claimed(n, factor):
 def test_two_words_by_hand():
     """n = 2, in closed form by a plain double sum over a fine grid."""
     space = line_space([0.0, 1.0])
-    mechanism = TGumbelPaper(1.5 * least_epsilon(2, 1.0))
+    mechanism = TGumbelPaper(1.5 * paper.least_epsilon(2, 1.0))
     b, delta = mechanism.constants(space)
     law = mechanism.prepare(space).probabilities(np.array([0]))[0]
     quantiles = (np.arange(4000) + 0.5) / 4000
@@ -65,14 +61,14 @@ def test_domain_golden():
     smallest = 3 / (120.3 - 106.7)
     n = math.exp(106.7 * smallest / 2 - 1)
     assert 2 * (1 + math.log(n)) / smallest == pytest.approx(106.7)
-    assert least_epsilon(n, smallest) == pytest.approx(120.3)
+    assert paper.least_epsilon(n, smallest) == pytest.approx(120.3)
     # Between the two the scale is negative; just above the real one it is large.
-    assert scale(118.0, n, smallest, 3.0) < 0
-    assert scale(120.4, n, smallest, 3.0) > 100
+    assert paper.scale(118.0, n, smallest, 3.0) < 0
+    assert paper.scale(120.4, n, smallest, 3.0) > 100
 
 
 def test_outside_the_domain(space):
-    least = least_epsilon(space.n, space.nearest_distances()[0])
+    least = paper.least_epsilon(space.n, space.nearest_distances()[0])
     with pytest.raises(UsageError, match=rf"epsilon > .* = {least:.6g} here"):
         TGumbelPaper(0.999 * least).guarantee(space)
     with pytest.raises(UsageError, match="Delta_0"):
@@ -83,7 +79,7 @@ def test_outside_the_domain(space):
 
 
 @pytest.mark.parametrize("factor", [1.01, 1e4])
-@pytest.mark.parametrize("n", [5, 60])
+@pytest.mark.parametrize("n", marked("slow", [5, 60], 60))
 def test_the_bound_of_the_loss_holds(n, factor):
     """docs/proofs.md 3.3, against the loss of all pairs; a tenth of it would not."""
     space = MetricSpace(make_embeddings(n=n, d=5))
@@ -99,7 +95,7 @@ def test_large_vocabularies_are_not_audited_and_have_no_law():
     assert guarantee.epsilon_metric is None
     assert "no audit" in guarantee.why
     space = MetricSpace(make_embeddings(n=2001, d=3))
-    sampler = TruncatedGumbelSampler(space, 1.0, space.diameter)
+    sampler = paper.TruncatedGumbelSampler(space, 1.0, space.diameter)
     assert sampler.probabilities(np.array([0])) is None
     assert sampler.sample(np.arange(2002), streams(2002)).max() < 2001
 
@@ -107,7 +103,9 @@ def test_large_vocabularies_are_not_audited_and_have_no_law():
 @pytest.mark.slow
 def test_planted_poisson_zero_keeps_the_word(space, sampler):
     """Instead of taking all n candidates. Also planted: distances squared before the noise."""
-    planted, other = (TruncatedGumbelSampler(space, sampler.b, sampler.delta) for _ in range(2))
+    planted, other = (
+        paper.TruncatedGumbelSampler(space, sampler.b, sampler.delta) for _ in range(2)
+    )
     plain = other._nearest
     other._nearest = lambda words, k: [part**power for power, part in enumerate(plain(words, k), 1)]
     squared = other.probabilities(np.array([3]))[0]
@@ -129,9 +127,9 @@ def test_planted_poisson_zero_keeps_the_word(space, sampler):
 def test_planted_delta_from_one_random_word():
     """Planted: Delta = largest distance from one word, here half the diameter."""
     space = line_space([0.0, 1.0, 2.0, 3.0, 4.0])
-    epsilon = 1.2 * least_epsilon(5, 1.0)
+    epsilon = 1.2 * paper.least_epsilon(5, 1.0)
     right = TGumbelPaper(epsilon).prepare(space)
-    planted = TruncatedGumbelSampler(space, scale(epsilon, 5, 1.0, 2.0), 2.0)
+    planted = paper.TruncatedGumbelSampler(space, paper.scale(epsilon, 5, 1.0, 2.0), 2.0)
     assert right.delta == pytest.approx(4.0)
     ids = np.arange(5)
     assert infinite_loss(right.probabilities(ids))[0] == 0
@@ -192,9 +190,8 @@ def test_draws_follow_the_law(space):
     sampler = RanTextPaper(2.5).prepare(space)
     rows = law(sampler)
     for word in (3, space.n):
-        observed = np.bincount(
-            sampler.sample(np.full(40_000, word), streams(40_000)), minlength=space.n
-        )
+        drawn = sampler.sample(np.full(40_000, word), streams(40_000))
+        observed = np.bincount(drawn, minlength=space.n)
         assert fits(observed, rows[word])
         assert not fits(observed, off(rows[word]))
 

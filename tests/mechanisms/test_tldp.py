@@ -14,25 +14,10 @@ from support import ALPHA, cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
+from dpsan.mechanisms import tldp_paper as paper
 from dpsan.mechanisms.tldp import TLDP, principal_components
-from dpsan.mechanisms.tldp_paper import (
-    GAUSSIAN,
-    LAPLACE,
-    TLDPPaperG,
-    TLDPPaperL,
-    TLDPPaperLWeighted,
-    atoms,
-    keep_probability,
-    true_delta,
-)
 from dpsan.privacy.guarantee import Status
-from dpsan.privacy.noise_formulas import (
-    TOTAL,
-    certified_loss,
-    grid_pmf,
-    grid_table,
-    laplace_delta,
-)
+from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_pmf, grid_table, laplace_delta
 from dpsan.space.metric_space import MetricSpace
 
 SMALL = MetricSpace(make_embeddings(n=40, d=4))
@@ -114,11 +99,7 @@ def test_constant_coordinates_and_few_dimensions():
     assert 0 <= out.min() <= out.max() < 12
 
 
-@cases(
-    "name value told",
-    ("levels", "1", "a whole number >= 2"),
-    ("dimensions", "0", ""),
-)
+@cases("name value told", ("levels", "1", "a whole number >= 2"), ("dimensions", "0", ""))
 def test_domain(name, value, told):
     with pytest.raises(UsageError, match=f"{name} must be {told}"):
         TLDP.build(1.0, {name: value})
@@ -135,16 +116,18 @@ GOLDEN = [(1, 1, 0.333), (10, 0.1, 0.253), (300, 0.01, 0.132), (300, 0.1, 0.586)
 
 @pytest.mark.parametrize(("coordinates", "epsilon", "delta"), GOLDEN)
 def test_true_delta_golden(coordinates, epsilon, delta):
-    kept = keep_probability(LAPLACE, epsilon, 1.0, coordinates)
-    assert true_delta(LAPLACE, epsilon, kept, coordinates) == pytest.approx(delta, abs=5e-4)
+    kept = paper.keep_probability(paper.LAPLACE, epsilon, 1.0, coordinates)
+    assert paper.true_delta(paper.LAPLACE, epsilon, kept, coordinates) == pytest.approx(
+        delta, abs=5e-4
+    )
 
 
 def test_keep_probability_by_hand():
     e, sigma = math.exp(0.5 * (1 - 4)), math.sqrt(4 / (2 * 0.5))
-    for noise, other in ((LAPLACE, 8), (GAUSSIAN, sigma * math.sqrt(2 * math.pi))):
-        assert keep_probability(noise, 0.5, 2.0, 4) == pytest.approx(e / (other + e))
-    assert keep_probability(LAPLACE, 8, 1.0, 300) == 0  # e^-2392: never in practice
-    assert atoms(1.0, 3) == 1
+    for noise, other in ((paper.LAPLACE, 8), (paper.GAUSSIAN, sigma * math.sqrt(2 * math.pi))):
+        assert paper.keep_probability(noise, 0.5, 2.0, 4) == pytest.approx(e / (other + e))
+    assert paper.keep_probability(paper.LAPLACE, 8, 1.0, 300) == 0  # e^-2392: never in practice
+    assert paper.atoms(1.0, 3) == 1
 
 
 @pytest.mark.slow
@@ -167,7 +150,7 @@ def test_truth(name, space):
     guarantee = mechanism.guarantee(space)
     claimed = guarantee.claimed.epsilon, guarantee.claimed.delta
     assert (guarantee.status, *claimed) == (Status.REFUTED, 0.5, 0)
-    p = keep_probability(mechanism.added, 0.5, mechanism.coordinate_range(space), space.d)
+    p = paper.keep_probability(mechanism.added, 0.5, mechanism.coordinate_range(space), space.d)
     some = pytest.approx(1 - (1 - p) ** space.d)
     assert guarantee.infinite_loss_mass == some
     if "-l" in name:
@@ -175,17 +158,17 @@ def test_truth(name, space):
     else:
         assert guarantee.epsilon_ldp == 0.5
         assert guarantee.delta > guarantee.infinite_loss_mass
-    assert f"{true_delta(mechanism.added, 0.5, p, space.d):.4f}" in guarantee.why
+    assert f"{paper.true_delta(mechanism.added, 0.5, p, space.d):.4f}" in guarantee.why
 
 
 def test_range_domain(space):
-    exact = TLDPPaperL(1.0).coordinate_range(space)
+    exact = paper.TLDPPaperL(1.0).coordinate_range(space)
     spread = (space.vectors.max(axis=0).astype(float) - space.vectors.min(axis=0)).max()
     assert spread <= exact == pytest.approx(spread)
-    assert TLDPPaperL(1.0, range=100.0).coordinate_range(space) == 100
+    assert paper.TLDPPaperL(1.0, range=100.0).coordinate_range(space) == 100
     with pytest.raises(UsageError, match=f"range must be >= {exact:.6g}"):
-        TLDPPaperL(1.0, range=0.5).guarantee(space)
-    assert TLDPPaperL(1.0, range=float(f"{exact:.6g}")).coordinate_range(space) >= spread
+        paper.TLDPPaperL(1.0, range=0.5).guarantee(space)
+    assert paper.TLDPPaperL(1.0, range=float(f"{exact:.6g}")).coordinate_range(space) >= spread
 
 
 def released(mechanism, word, m):
@@ -199,25 +182,25 @@ def share_is(mechanism, word, p, *, m=60_000):
     return stats.binomtest(kept, m, p).pvalue > ALPHA
 
 
-@pytest.mark.parametrize("kind", [TLDPPaperL, TLDPPaperG])
+@pytest.mark.parametrize("kind", [paper.TLDPPaperL, paper.TLDPPaperG])
 def test_kept_coordinates_are_atoms(kind):
     """Seen in samples with the exact share, and impossible from any other input."""
-    p = keep_probability(kind.added, 1.0, 1.0, 1)
+    p = paper.keep_probability(kind.added, 1.0, 1.0, 1)
     assert share_is(kind(1.0), 3, p)
     assert not share_is(kind(1.0), 3, 0.7 * p)
     points, (own, other) = released(kind(1.0), 3, 20_000), LINE.points(np.array([3, 8]))[:, 0]
     assert other not in points
     noise = points[points != own] - own
-    law = stats.laplace(scale=1.0) if kind is TLDPPaperL else stats.norm(scale=math.sqrt(0.5))
+    law = stats.laplace(scale=1.0) if kind is paper.TLDPPaperL else stats.norm(scale=math.sqrt(0.5))
     assert stats.kstest(noise, law.cdf).pvalue > ALPHA
     assert stats.kstest(noise * 1.3, law.cdf).pvalue < ALPHA
 
 
 def test_weights_lower_the_share_kept():
-    mechanism = TLDPPaperLWeighted(1.0)
+    mechanism = paper.TLDPPaperLWeighted(1.0)
     weights = mechanism.word_weights(LINE)
     assert weights[-2] == weights[-1] == pytest.approx(0.9)  # the rarest word and ⊥
-    p = keep_probability(LAPLACE, 1.0, 1.0, 1) * 0.1
+    p = paper.keep_probability(paper.LAPLACE, 1.0, 1.0, 1) * 0.1
     assert share_is(mechanism, 10, p)
     assert not share_is(mechanism, 10, 1.3 * p)
 
@@ -226,16 +209,16 @@ def test_weights_lower_the_share_kept():
 def test_words_of_different_weight_keep_the_stated_truth(weights):
     """1 - ∫min(A f, e^eps A' g) at e^(I epsilon) is at most 1 - (1-q_max)^I for all weights."""
     x, step = np.linspace(-30, 31, 60_001, retstep=True)
-    p = keep_probability(LAPLACE, 1.0, 1.0, 1)
+    p = paper.keep_probability(paper.LAPLACE, 1.0, 1.0, 1)
     f, g = ((1 - p * (1 - w)) * stats.laplace.pdf(x - at) for at, w in enumerate(weights))
     delta = 1 - np.minimum(f, math.e * g).sum() * step
-    assert delta <= min(p, true_delta(LAPLACE, 1.0, p, 1)) + 1e-3
+    assert delta <= min(p, paper.true_delta(paper.LAPLACE, 1.0, p, 1)) + 1e-3
 
 
 def test_frequency_weights():
     def weights(n, counts):
         embeddings = replace(make_embeddings(n=n, d=2), counts=counts)
-        return TLDPPaperLWeighted(1.0).word_weights(MetricSpace(embeddings))
+        return paper.TLDPPaperLWeighted(1.0).word_weights(MetricSpace(embeddings))
 
     few = np.array([1000, 100, 10, 1, 0])
     assert weights(5, few) == pytest.approx([0, 0.3, 0.6, 0.9, 0.9, 0.9])

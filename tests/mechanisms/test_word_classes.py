@@ -19,24 +19,17 @@ from dpsan.space.metric_space import MetricSpace
 
 N = 400
 OTHER = GROUP + 1
-CLASSES = np.random.default_rng(5).choice(
-    np.array([NEUTRAL, HARM, PERSON, AMBIGUOUS, NAME, GROUP, OTHER], dtype=np.int8),
-    size=N,
-    p=[0.5, 0.2, 0.06, 0.04, 0.1, 0.05, 0.05],
-)
+_KINDS = np.array([NEUTRAL, HARM, PERSON, AMBIGUOUS, NAME, GROUP, OTHER], dtype=np.int8)
+_SHARES = [0.5, 0.2, 0.06, 0.04, 0.1, 0.05, 0.05]
+CLASSES = np.random.default_rng(5).choice(_KINDS, size=N, p=_SHARES)
 WORDS = make_embeddings(n=N, d=6)
 PLAIN, SPACE = MetricSpace(WORDS), MetricSpace(replace(WORDS, classes=CLASSES))
 PUBLIC = (0, 3, 11, 40)
-MECHANISMS = [
-    OptimalResponse(3.0),
-    OptimalResponse(5.0, mass=0.02),
-    OptimalResponse(6.0, mass=0.15),
-    OptimalResponse(6.0, frequency=0, spread=1, even=0),
-    OptimalResponse(6.0).with_public(PUBLIC),
-    KnnResponse(3.0, k=5, outputs=200),
-    KnnResponse(6.0, k=8, outputs="all"),
-    KnnResponse(6.0, k=5, outputs=200).with_public(PUBLIC),
-]
+MECHANISMS = [OptimalResponse(3.0), OptimalResponse(5.0, mass=0.02)]
+MECHANISMS += [OptimalResponse(6.0, mass=0.15), OptimalResponse(6.0, frequency=0, spread=1, even=0)]
+MECHANISMS += [OptimalResponse(6.0).with_public(PUBLIC), KnnResponse(3.0, k=5, outputs=200)]
+MECHANISMS += [KnnResponse(6.0, k=8, outputs="all")]
+MECHANISMS += [KnnResponse(6.0, k=5, outputs=200).with_public(PUBLIC)]
 GROUPS = np.flatnonzero(CLASSES >= AMBIGUOUS)
 
 

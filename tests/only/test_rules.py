@@ -238,10 +238,7 @@ CASES = [
     ("A flight from LHR at noon.", "LHR"),
     ("Her GAD-7 fell, and 3.8 TB of notes.", "3 8"),
     ("Bring it on 14NOV24 please.", "14NOV24"),
-    (
-        "Asthma, gout, angina, eczema: 12-lead, ALT 34, CRP 88.",
-        "Asthma gout angina eczema 34 88",
-    ),
+    ("Asthma, gout, angina, eczema: 12-lead, ALT 34, CRP 88.", "Asthma gout angina eczema 34 88"),
     ("Ask Matron Okafor.  Report", "Okafor"),
     ("Here. 3) Chairs, a lump sum.", ""),
     (

@@ -53,11 +53,11 @@ def test_draws_come_close_to_what_was_wanted(few_draws, wanted):
     assert low < answer.achieved < high <= wanted < high + (high - low) / 2
 
 
-@cases(
-    "name wanted",
-    *(("exponential", each) for each in (0.02, 0.3, 0.9)),
-    *(("krr", 0.02), ("knn-response", 0.3), ("zipf-response", 0.9), ("tem", 0.3)),
-)
+EXPONENTIAL = [("exponential", share) for share in (0.02, 0.3, 0.9)]
+OTHERS = ("krr", 0.02), ("knn-response", 0.3), ("zipf-response", 0.9), ("tem", 0.3)
+
+
+@cases("name wanted", *EXPONENTIAL, *OTHERS)
 def test_unchanged_from_distributions(name, wanted):
     values = {"k": 1, "outputs": "all"} if name == "knn-response" else {}
     answer = found(name, "unchanged", wanted, **values)
@@ -150,13 +150,11 @@ def test_all_mechanisms_answer_or_say_why(few_draws):
     assert not any("\n" in each for each in said)
 
 
-@cases(
-    "name target wanted",
-    ("exponential", "unchanged", 0.3),
-    ("zipf-response", "unchanged", 0.5),
-    ("tem", "epsilon-ldp", 4.0),
-    ("laplace", "unchanged", 0.3),
-)
+UNCHANGED = [(name, "unchanged", 0.3) for name in ("exponential", "laplace")]
+UNCHANGED += [("zipf-response", "unchanged", 0.5)]
+
+
+@cases("name target wanted", *UNCHANGED, ("tem", "epsilon-ldp", 4.0))
 def test_the_wrong_end_is_noticed(name, target, wanted, monkeypatch, few_draws):
     assert private(found(name, target, wanted, MetricSpace(make_embeddings(n=300, d=5))))
     monkeypatch.setattr(calibrate, "solve", other_end)

@@ -122,9 +122,8 @@ def test_a_list_may_change_as_a_whole(channel):
     fit = estimate.fit(channel, counts, (0.5, 0.05, 0.0))
     table, own = matrix(channel), np.zeros(N + 1)
     own[LIST] = fit.rates[LIST]
-    slopes = np.column_stack(
-        [fit.rates[:, None] * np.hstack([0.5 * np.eye(N + 1), 0.05 * channel.features]), 0.2 * own]
-    )
+    shared = np.hstack([0.5 * np.eye(N + 1), 0.05 * channel.features])
+    slopes = np.column_stack([fit.rates[:, None] * shared, 0.2 * own])
     prior = slopes @ slopes.T + np.diag(fit.rates)
     inverse = np.linalg.inv(np.diag(fit.mean) + table.T @ slopes @ slopes.T @ table)
     gain = prior @ table @ inverse @ table.T @ prior
@@ -250,13 +249,10 @@ def test_a_wrong_epsilon_is_noticed_in_thirty_thousand_words(monkeypatch):
     embeddings = make_embeddings(size, 8)
     shares = np.exp(0.7 * generator.standard_normal(size)) / (np.arange(size) + 10)
     rows = generator.choice(size, 30_000, p=shares / shares.sum())
-    lines = [
-        " ".join(map(embeddings.index_to_key.__getitem__, part)) for part in np.split(rows, 1500)
-    ]
-    made = {
-        epsilon: Sanitizer(epsilon=epsilon, embeddings=embeddings, seed="estimate")
-        for epsilon in (7.0, 8.0, 9.0)
-    }
+    words = np.array(embeddings.index_to_key)[rows]
+    lines = [" ".join(part) for part in np.split(words, 1500)]
+    given = {"embeddings": embeddings, "seed": "estimate"}
+    made = {epsilon: Sanitizer(epsilon=epsilon, **given) for epsilon in (7.0, 8.0, 9.0)}
     written, by = made[8.0].rewrite(lines), ["A"] * len(lines)
     for wrong in 7.0, 9.0:
         with pytest.raises(UsageError, match="not written by these settings"):

@@ -13,14 +13,7 @@ from recipe.kneser_ney import Counts, estimated, symbols_of_lines, to_bytes
 
 from dpsan.outcomes import decoding
 from dpsan.outcomes.decoding import Coherence, Tables, decode
-from dpsan.outcomes.lattice import (
-    LONGEST,
-    Candidates,
-    best_path,
-    parts,
-    posteriors,
-    unit_ends,
-)
+from dpsan.outcomes.lattice import LONGEST, Candidates, best_path, parts, posteriors, unit_ends
 from dpsan.outcomes.ngrams import KINDS, Gap, Ngrams, gap_kind, gap_kinds
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS
@@ -72,21 +65,16 @@ def plain_discounts(seen):
     found = [k - (k + 1) * share * many[k + 1] / many[k] for k in (1, 2, 3)]
     assert all(0 < each < k for k, each in enumerate(found, start=1))
     by_times = [found[0], *found, found[2], found[2]]
-    return {
-        key: min(by_times[min(round(each), 5)], 0.95 * max(each, 1e-3))
-        for key, each in seen.items()
-    }
+    pairs = seen.items()
+    return {key: min(by_times[min(round(n), 5)], 0.95 * max(n, 1e-3)) for key, n in pairs}
 
 
 def plain_kneser_ney(symbols, first, second, third):
     """The same by dictionaries, without pruning."""
     forgets = {LINE, END}
     pairs = Counter(itertools.pairwise(symbols.tolist()))
-    triples = Counter(
-        (a, b, c)
-        for a, b, c in zip(*(symbols[at:].tolist() for at in range(3)), strict=False)
-        if b not in forgets
-    )
+    three = zip(*(symbols[at:].tolist() for at in range(3)), strict=False)
+    triples = Counter(each for each in three if each[1] not in forgets)
 
     def left(counts):
         """What the n-grams leave to shorter ones."""
@@ -111,9 +99,9 @@ def plain_kneser_ney(symbols, first, second, third):
         words[key[1]] += count
     one = words[third] / sum(words.values())
     two = given(rest, taken_two, second, third, below=one)
-    return (
-        two if second in forgets else given(triples, taken_three, first, second, third, below=two)
-    )
+    if second in forgets:
+        return two
+    return given(triples, taken_three, first, second, third, below=two)
 
 
 def test_the_model_is_kneser_ney():
@@ -176,9 +164,8 @@ def enumerated(states, scores, kinds, model, tau, trigrams=True):
                 logs.append(math.log(probability(model, first, second, third)))
             else:
                 logs.append(model.pairs(np.array([second]), np.array([third]))[0][0])
-        weight = math.exp(
-            tau * sum(logs) + sum(float(scores[at, each]) for at, each in enumerate(path))
-        )
+        score = sum(float(scores[at, each]) for at, each in enumerate(path))
+        weight = math.exp(tau * sum(logs) + score)
         for at, each in enumerate(path):
             out[at, each] += weight
     return out / out.sum(axis=1, keepdims=True)
@@ -196,9 +183,8 @@ def test_posteriors_are_those_of_all_paths(tau, trigrams):
     second = states.shape[1] if trigrams else 0
     found = posteriors(Candidates(states, scores), kinds, PRUNED, (tau,), second)[0]
     for part in (slice(0, 4), slice(4, 7)):
-        wanted = enumerated(
-            states[part], scores[part], kinds[part.start : part.stop + 1], PRUNED, tau, trigrams
-        )
+        gaps = kinds[part.start : part.stop + 1]
+        wanted = enumerated(states[part], scores[part], gaps, PRUNED, tau, trigrams)
         assert found[part] == pytest.approx(wanted, abs=2e-5)
 
 
@@ -265,12 +251,9 @@ def plain_values(word, q, weight, tables):
     """Each word that may be written for a drawn one, and what it is worth."""
     inputs = tables.likeliest[word]
     cosines = tables.coherence.vectors @ tables.coherence.vectors.T
+    pairs = [(at, share) for at, share in zip(inputs, q, strict=True) if 0 <= at < N]
     return {
-        each: sum(
-            float(share * cosines[each, at])
-            for at, share in zip(inputs, q, strict=True)
-            if 0 <= at < N
-        )
+        each: sum(float(share * cosines[each, at]) for at, share in pairs)
         + weight * float(cosines[each, word])
         - (each != word) * float(tables.costs[each])
         for each in {int(word), *(int(at) for at in inputs if 0 <= at < N)}
@@ -294,10 +277,8 @@ def test_the_drawn_word_weighs_more_in_short_units(monkeypatch):
             seen = states, tables.scores[own] + near, between
             posteriors += [*enumerated(*seen, PRUNED, tables.tau)]
             weights += len(own) * [tables.drawn * (1 + 15 / len(own))]
-            worths = [
-                plain_values(rows[at], posteriors[at], weights[at], tables)
-                for at in range(part.start, part.stop)
-            ]
+            places = range(part.start, part.stop)
+            worths = [plain_values(rows[at], posteriors[at], weights[at], tables) for at in places]
             states = np.array([[*each, *[-1] * (4 - len(each))] for each in worths])
             scores = np.array([[*each.values(), *[-9] * (4 - len(each))] for each in worths])
             given = states, scores, between, tables.fit, 0.3

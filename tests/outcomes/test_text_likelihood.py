@@ -13,13 +13,7 @@ from support import make_embeddings, streams
 from dpsan.mechanisms import MECHANISMS
 from dpsan.outcomes.distributions import Emissions, Likeliest, draw
 from dpsan.outcomes.intervals import EProcess
-from dpsan.outcomes.text_likelihood import (
-    HalfLinked,
-    Texts,
-    half_linked,
-    linked_by_words,
-    ranks,
-)
+from dpsan.outcomes.text_likelihood import HalfLinked, Texts, half_linked, linked_by_words, ranks
 from dpsan.privacy import randomness
 from dpsan.space.metric_space import MetricSpace
 
@@ -94,10 +88,8 @@ def test_the_best_reader_finds_what_the_likelihood_promises(together):
     m, key = 4000, randomness.seeded_key("linkage")
     truth = np.arange(m) % 3
     words = candidates.of(truth)
-    noisings = [
-        Texts(draw(sampler, words.ids, randomness.derive_key(key, i)), words.starts)
-        for i in range(together)
-    ]
+    keys = [randomness.derive_key(key, number) for number in range(together)]
+    noisings = [Texts(draw(sampler, words.ids, one), words.starts) for one in keys]
     places = ranks(ordered(emissions, candidates, noisings), truth, key)
     keep, other = math.e / (math.e + 5), 1 / (math.e + 5)
     # Number of draws that point to the true text, to each of the others, or nowhere by position.

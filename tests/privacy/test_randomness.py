@@ -12,15 +12,6 @@ from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness, rounding
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Loss, Status, compose_basic
 from dpsan.privacy.noise_formulas import truncated_laplace_std
-from dpsan.privacy.rounding import (
-    LIBRARY_ERROR,
-    GaussianCoordinates,
-    LaplaceCoordinates,
-    SphericalLaplace,
-    TruncatedLaplaceCoordinates,
-    float64_delta,
-    float64_gap,
-)
 from dpsan.space.diameters import smallest_distance
 from dpsan.space.metric_space import MetricSpace
 
@@ -109,10 +100,8 @@ def test_some_words_have_the_integers_that_they_have_among_all(skip):
         at = np.flatnonzero(generator.random(len(drawn_from)) < share)
         at = np.sort(np.append(at, at[::7]))  # a word may be named twice
         assert (drawn_from.integers("some", bounds[at], at) == every[at]).all()
-    assert (
-        drawn_from.integers("some", 1 << 40, np.array([0]))
-        == drawn_from.integers("some", 1 << 40)[0]
-    )
+    first = drawn_from.integers("some", 1 << 40)[0]
+    assert drawn_from.integers("some", 1 << 40, np.array([0])) == first
 
 
 # The bound on what float64 changes, against rounding made visible on purpose.
@@ -120,17 +109,22 @@ def test_some_words_have_the_integers_that_they_have_among_all(skip):
 
 def noise_of(kind, m, d, generator):
     match kind:
-        case GaussianCoordinates(sigma):
+        case rounding.GaussianCoordinates(sigma):
             return generator.normal(0, sigma, (m, d))
-        case LaplaceCoordinates(scale):
+        case rounding.LaplaceCoordinates(scale):
             return generator.laplace(0, scale, (m, d))
-        case SphericalLaplace(epsilon):
+        case rounding.SphericalLaplace(epsilon):
             direction = generator.normal(size=(m, d))
             direction /= np.linalg.norm(direction, axis=1, keepdims=True)
             return direction * generator.gamma(d, 1 / epsilon, (m, 1))
 
 
-@cases("kind", GaussianCoordinates(0.8), LaplaceCoordinates(0.5), SphericalLaplace(3.0))
+@cases(
+    "kind",
+    rounding.GaussianCoordinates(0.8),
+    rounding.LaplaceCoordinates(0.5),
+    rounding.SphericalLaplace(3.0),
+)
 @pytest.mark.parametrize(("d", "offset"), [(1, 0.0), (5, 0.0), (2, 0.4)])
 def test_rounding_made_a_billion_times_larger_stays_below_the_bound(kind, d, offset, monkeypatch):
     """Every coordinate errs by a relative 2^-20: some words change, and no more than the bound."""
@@ -141,7 +135,7 @@ def test_rounding_made_a_billion_times_larger_stays_below_the_bound(kind, d, off
     words = np.pad(grid, ((0, 0), (0, d - grid.shape[1])))
     start = words[0] + offset
     near = float(np.linalg.norm(words - start, axis=1).min())
-    gap = float64_gap(kind, d, float(np.linalg.norm(words, axis=1).max()), 1.0, near)
+    gap = rounding.float64_gap(kind, d, float(np.linalg.norm(words, axis=1).max()), 1.0, near)
     noise = noise_of(kind, m, d, generator)
 
     def changed(factor):
@@ -162,25 +156,29 @@ def test_the_library_is_better_than_the_bound_grants():
         x, small = mp.mpf(float(ndtri(u))), u < 0.5
         tail = mp.mpf(u) if small else 1 - mp.mpf(u)
         wrong = mp.erfc(abs(x) / mp.sqrt(2)) / 2 - tail
-        assert abs(wrong / mp.npdf(x) / x) < LIBRARY_ERROR / 10
+        assert abs(wrong / mp.npdf(x) / x) < rounding.LIBRARY_ERROR / 10
         for d in (1, 2, 100):
             x = mp.mpf(float(gammaincinv(float(d), u)))
             ends = (0, x) if small else (x, mp.inf)
             wrong = mp.gammainc(d, *ends, regularized=True) - tail
             density = mp.exp(-x + (d - 1) * mp.log(x) - mp.loggamma(d))
-            assert abs(wrong / density / x) < LIBRARY_ERROR / 10
+            assert abs(wrong / density / x) < rounding.LIBRARY_ERROR / 10
 
 
 def test_what_has_no_bound_has_none():
-    assert float64_gap(TruncatedLaplaceCoordinates(1.0, 3.0), 3, 1.0, 1.0) is None
-    assert float64_gap(SphericalLaplace(1.0, np.eye(3)), 3, 1.0, 1.0) is None
-    assert float64_gap(SphericalLaplace(1.0), 100, 1.0, 1e-13) is None  # not below 1
-    small, large = (float64_gap(SphericalLaplace(8.0), 100, 10.0, each) for each in (0.5, 0.1))
+    assert rounding.float64_gap(rounding.TruncatedLaplaceCoordinates(1.0, 3.0), 3, 1.0, 1.0) is None
+    assert rounding.float64_gap(rounding.SphericalLaplace(1.0, np.eye(3)), 3, 1.0, 1.0) is None
+    assert (
+        rounding.float64_gap(rounding.SphericalLaplace(1.0), 100, 1.0, 1e-13) is None
+    )  # not below 1
+    small, large = (
+        rounding.float64_gap(rounding.SphericalLaplace(8.0), 100, 10.0, each) for each in (0.5, 0.1)
+    )
     assert 0 < small < large < 1
     # And the delta that the program has with it.
-    assert float64_delta(0.0, 1e-6, 1e-9) == pytest.approx(1e-6 + 2e-9, rel=1e-6)
-    assert float64_delta(8.0, 0.0, 1e-9) == pytest.approx((1 + math.e**8) * 1e-9, rel=1e-6)
-    assert float64_delta(1e4, 0.0, 1e-9) == 1.0
+    assert rounding.float64_delta(0.0, 1e-6, 1e-9) == pytest.approx(1e-6 + 2e-9, rel=1e-6)
+    assert rounding.float64_delta(8.0, 0.0, 1e-9) == pytest.approx((1 + math.e**8) * 1e-9, rel=1e-6)
+    assert rounding.float64_delta(1e4, 0.0, 1e-9) == 1.0
 
 
 def test_smallest_distance_is_that_of_different_points():
@@ -254,7 +252,7 @@ def test_the_delta_of_a_claim_is_that_of_its_epsilon(name):
 M = 30_000
 
 
-@pytest.mark.parametrize("kind", [LaplaceCoordinates, GaussianCoordinates])
+@pytest.mark.parametrize("kind", [rounding.LaplaceCoordinates, rounding.GaussianCoordinates])
 def test_independent_coordinates(kind):
     """The distribution of each coordinate is tested with that of every mechanism."""
     drawn = kind(1.5)(streams(M), 2)

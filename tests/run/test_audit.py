@@ -263,10 +263,8 @@ def test_nothing_is_written_behind_what_failed(broken, small_batches, tmp_path, 
 
 SMALL = make_embeddings(n=12, d=3)
 N = SMALL.n
-KINDS = {
-    "plain": Sanitizer("krr", epsilon=8, embeddings=SMALL),
-    "public": Sanitizer("knn-response", epsilon=8, embeddings=SMALL, public=["word2"]),
-}
+KINDS = {"plain": Sanitizer("krr", epsilon=8, embeddings=SMALL)}
+KINDS["public"] = Sanitizer("knn-response", epsilon=8, embeddings=SMALL, public=["word2"])
 STRINGS = st.text(
     st.sampled_from('ab"\\/\n\x00\x1f\x7fé😀\ud800\u2028') | st.characters(), min_size=1, max_size=6
 ) | st.integers(40, 130).map("x".__mul__)
@@ -285,11 +283,8 @@ BATCHES = st.lists(st.tuples(st.lists(WORDS, max_size=5), st.booleans()), max_si
 def table_of(batch, spellings, consistent):
     words = [word for texts, _ in batch for word in texts]
     # In the input there was no gap, or one that was invisible.
-    read = [
-        (0 if at % 2 else 3) if changed else len(word[0])
-        for texts, changed in batch
-        for at, word in enumerate(texts)
-    ]
+    rows = [(changed, at, word) for texts, changed in batch for at, word in enumerate(texts)]
+    read = [(0 if at % 2 else 3) if changed else len(word[0]) for changed, at, word in rows]
     sizes = integers(len(texts) for texts, _ in batch)
     gaps, originals = integers(len(word[0]) for word in words), [word[1] for word in words]
     outputs = [spellings[usual] if usual >= 0 else out for _, _, out, _, _, usual, _ in words]

@@ -30,25 +30,17 @@ def fields(row, optional=(), kind=None):
     properties = {name: value(kinds) for name, kinds in {**row, **dict(optional)}.items()}
     if kind:
         properties["type"] = {"const": kind}
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*row],
-        "additionalProperties": False,
-    }
+    made = {"type": "object", "properties": properties, "required": [*row]}
+    return made | {"additionalProperties": False}
 
 
 def schema():
     more = [pair for name in OPTIONAL for pair in ROWS[name].items()]
-    rows = [
-        fields(ROWS[kind], more if kind == "word" else (), kind)
-        for kind in ("header", "word", "remembered", "file", "totals")
-    ]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"A line of an audit log of dpsan, schema {SCHEMA}",
-        "anyOf": rows,
-    }
+    kinds = ("header", "word", "remembered", "file", "totals")
+    rows = [fields(ROWS[kind], more if kind == "word" else (), kind) for kind in kinds]
+    title = f"A line of an audit log of dpsan, schema {SCHEMA}"
+    made = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
+    return made | {"anyOf": rows}
 
 
 def written():
@@ -63,10 +55,7 @@ def test_the_stored_schema_is_that_of_the_program():
     "options",
     ("-e", "8", "--audit-originals", "--copies", "2"),
     ("-e", "8", "--class", "sensitive", "--numbers", "value"),
-    (
-        "--only",
-        "sensitive",
-    ),
+    ("--only", "sensitive"),
     ids=["originals", "classes", "only"],
 )
 def test_rows_are_as_the_schema_says(dpsan, tmp_path, options):

@@ -216,10 +216,7 @@ def test_wrong_use_and_what_can_be_resumed(dpsan, vectors, tmp_path):
     (tmp_path / "t.txt").write_text("word1\n")
     common = "rewrite", "-e", "2", "-E", vectors, "t.txt"
     for options, message in (
-        (
-            ("--consistent", "line"),
-            b"must be one of off, record, file, run (got line)",
-        ),
+        (("--consistent", "line"), b"must be one of off, record, file, run (got line)"),
         (("--consistent", "run", "-O", "out", "--resume"), b"--consistent run cannot be resumed"),
     ):
         done = dpsan(*common, *options, cwd=tmp_path)

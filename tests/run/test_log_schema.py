@@ -98,9 +98,8 @@ def test_bad_records_are_counted_by_input(logged, way):
     status, rows = logged(*RUN, *way, "--bad-records", "bad", *names)
     assert (status, {*rows}) == (0, {*names, ""})
     counts = {"a.jsonl": 2, "c.jsonl.gz": 1, "b.csv": 1}
-    assert {name: rows[name]["bad_records"] for name in names} == {
-        name: counts.get(name, 0) for name in names
-    }
+    wanted = {name: counts.get(name, 0) for name in names}
+    assert {name: rows[name]["bad_records"] for name in names} == wanted
     assert rows[""]["bad_records"] == sum(counts.get(name, 0) for name in names)
 
 

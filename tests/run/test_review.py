@@ -29,10 +29,8 @@ def test_each_different_word_has_its_count_and_reason(dpsan, tmp_path):
     assert (head["type"], head["complete"]) == ("review", True)
     by_word = {row["word"]: row for row in rows}
     assert len(by_word) == len(rows)
-    assert by_word["Grace"] == {
-        **{"word": "Grace", "count": 2, "class": "names", "group": "given_f"},
-        **{"rule": "sure", "passes": None},
-    }
+    grace = {"word": "Grace", "count": 2, "class": "names", "group": "given_f"}
+    assert by_word["Grace"] == grace | {"rule": "sure", "passes": None}
     assert by_word["Case"]["rule"] == "title 1"
     passes = {word: row["passes"] for word, row in by_word.items() if row["passes"]}
     assert passes["Mr"] == "list titles"
@@ -66,9 +64,8 @@ def test_words_that_pass_come_first_and_frequent_ones_before_others(dpsan, tmp_p
 def test_counts_are_those_of_one_copy_however_it_is_made(dpsan, tmp_path, options):
     _, wanted = reviewed(dpsan, tmp_path)
     _, rows = reviewed(dpsan, tmp_path, "--force", *options)
-    assert {row["word"]: row["count"] for row in rows} == {
-        row["word"]: row["count"] for row in wanted
-    }
+    counts = [{row["word"]: row["count"] for row in each} for each in (rows, wanted)]
+    assert counts[0] == counts[1]
 
 
 def test_files_and_an_audit_are_counted_together(dpsan, tmp_path):

@@ -49,10 +49,8 @@ def test_rows_of_a_unit_anywhere_in_a_run_have_one_replacement_for_a_name(tmp_pa
 
 
 def test_a_seed_gives_the_same_whatever_the_batches(tmp_path, dpsan):
-    outputs = [
-        written(tmp_path, dpsan, "--seed", "x", *more)[1]
-        for more in ([], ["-j", "2"], ["--line-buffered"])
-    ]
+    ways = [], ["-j", "2"], ["--line-buffered"]
+    outputs = [written(tmp_path, dpsan, "--seed", "x", *more)[1] for more in ways]
     assert outputs[0] == outputs[1] == outputs[2]
 
 

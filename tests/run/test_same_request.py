@@ -73,10 +73,8 @@ def test_a_word_list_that_changed_is_noticed(folder, dpsan):
 )
 def test_a_refusal_says_which_option_differs(folder, dpsan, more, other, told):
     """Issue 60: the name, the old and the new value; of what may hold text the name alone."""
-    rows = [
-        f"{name} {at} {at * at % 5}"
-        for at, name in enumerate(["here", "there", "a", "b", "c", "d"])
-    ]
+    names = enumerate(["here", "there", "a", "b", "c", "d"])
+    rows = [f"{name} {at} {at * at % 5}" for at, name in names]
     (folder / "six.txt").write_text("\n".join(rows) + "\n")
     (folder / "own").write_text("Verysecretname\nOther\n")
     (folder / "0.csv").write_text("a,b\nhere,there\n")
@@ -99,20 +97,8 @@ def test_a_memo_and_a_ledger_are_the_same_by_every_path(folder, dpsan):
     for name in ("m", "./m", "sub/../m", "link"):
         given = (*BASE, "-e", "8", "-O", "out", "--memo", name, "--ledger", "./sub/../l", "0.txt")
         dpsan(*given, *(["--resume"] if name != "m" else []), cwd=folder, status=0)
-    done = dpsan(
-        *BASE,
-        "-e",
-        "8",
-        "-O",
-        "out",
-        "--memo",
-        "n",
-        "--ledger",
-        "l",
-        "0.txt",
-        "--resume",
-        cwd=folder,
-    )
+    given = ("-O", "out", "--memo", "n", "--ledger", "l", "0.txt", "--resume")
+    done = dpsan(*BASE, "-e", "8", *given, cwd=folder)
     assert b"options: --memo had another value (" in done.stderr
 
 
@@ -217,16 +203,10 @@ def test_every_line_counts_and_file_and_key_are_private(made, tmp_path):
         made(cache="other", a=1).check([output])
 
 
-@cases(
-    "data",
-    b"{}\n",
-    b'{"output":1}\n',
-    b"none\n",
-    b"[1]\n",
-    b'{"request":8}\n',
-    b'{"epsilon":8.0,"key":"1","request":"1"}',
-    b"\xff",
-)
+DAMAGED = [b"{}\n", b'{"output":1}\n', b"none\n", b"[1]\n", b'{"request":8}\n', b"\xff"]
+
+
+@cases("data", *DAMAGED, b'{"epsilon":8.0,"key":"1","request":"1"}')
 def test_a_damaged_file_is_refused_in_one_line(made, tmp_path, data):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / NAME).write_bytes(data)

@@ -72,11 +72,8 @@ def test_a_message_of_a_unit_is_always_the_same_and_so_is_a_name(calls, tmp_path
 
 def test_messages_of_several_units_in_one_batch(dpsan, tmp_path):
     """Units take turns in a file; a second run and more processes write the same."""
-    rows = [
-        {"id": unit, "parts": [{"text": text} for text in (*MESSAGES[:at], *MESSAGES[5:6])]}
-        for at in range(1, 6)
-        for unit in ("a", "b", 7)
-    ]
+    parts = [[{"text": text} for text in (*MESSAGES[:at], *MESSAGES[5:6])] for at in range(1, 6)]
+    rows = [{"id": unit, "parts": part} for part in parts for unit in ("a", "b", 7)]
     (tmp_path / "chat.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     line = ["rewrite", "-q", "--only", "sensitive", "--memo", "m", "--unit-field", "id"]
     line += ["-k", "parts[].text", "chat.jsonl"]

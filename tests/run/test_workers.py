@@ -59,13 +59,10 @@ def never_answers(parent, *_):
     signal.pause()
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        dies_in_the_middle_of_an_answer,
-        pytest.param(dies_before_it_reads, marks=pytest.mark.slow),
-    ],
-)
+BEFORE = pytest.param(dies_before_it_reads, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("way", [dies_in_the_middle_of_an_answer, BEFORE])
 def test_a_death_answers_all_work(spec, tmp_path, monkeypatch, way):
     monkeypatch.setattr(workers, "_serve", way)
     with Pool(spec, tmp_path, 2, digest(spec)) as pool:

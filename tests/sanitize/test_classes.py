@@ -1,5 +1,6 @@
 """Classes of words: what is drawn, what passes, the exact loss, and mutants that verify catches."""
 
+import itertools
 import json
 import math
 import re
@@ -65,12 +66,10 @@ def test_words_that_pass_in_a_row_are_copied_at_once(pieces, seed, at):
     assert bundled(at).sanitize(texts, key).lines == alone
 
 
-@cases(
-    "mechanism epsilon",
-    ("optimal-response", 4.0),
-    ("knn-response", 8.0),
-    ("optimal-response", 12.0),
-)
+OPTIMAL = [("optimal-response", epsilon) for epsilon in (4.0, 12.0)]
+
+
+@cases("mechanism epsilon", *OPTIMAL, ("knn-response", 8.0))
 def test_classes_beside_other_words_cost_no_more_than_epsilon(own, epsilon, mechanism):
     """A group is one more input: its words have one row, and no ratio is above e^epsilon."""
     one = made(mechanism, epsilon, classes=own)
@@ -302,11 +301,8 @@ def test_classes_of_the_bundled_lists_beside_other_words():
     """Names become names and strings of a kind such strings; every draw costs epsilon."""
     one = Sanitizer(epsilon=12.0, classes="sensitive")
     assert one.guarantee.epsilon_ldp == pytest.approx(12, abs=1e-9)
-    names = next(
-        group.related
-        for group, listed_rows in zip(one.mechanism.groups, one.grouping.rows, strict=True)
-        if listed_rows.name == "names"
-    )
+    pairs = zip(one.mechanism.groups, one.grouping.rows, strict=True)
+    names = next(group.related for group, listed in pairs if listed.name == "names")
     lines = one.sanitize(["maria"] * 400, KEY).lines
     rows = [one.embeddings.key_to_index[line.lower()] for line in lines]
     assert np.isin(rows, names).sum() > 350
@@ -323,25 +319,11 @@ def test_classes_of_the_bundled_lists_beside_other_words():
 def test_a_neighbour_decides_nothing_with_an_epsilon():
     """The group of a word is a function of the word alone: else its neighbour would lose more."""
     one = Sanitizer(epsilon=12.0, classes="sensitive")
-    words = [
-        "maria",
-        "young",
-        "street",
-        "king",
-        "new",
-        "york",
-        "in",
-        "may",
-        "4",
-        "the",
-        "mr.",
-        "kg",
-    ]
-    for first in words:
-        for second in words:
-            codes = [code for _, code in one.inputs_of(f"{first} {second}")]
-            alone = [code for word in (first, second) for _, code in one.inputs_of(word)]
-            assert codes == alone
+    words = "maria young street king new york in may 4 the mr. kg"
+    for first, second in itertools.product(words.split(), repeat=2):
+        codes = [code for _, code in one.inputs_of(f"{first} {second}")]
+        alone = [code for word in (first, second) for _, code in one.inputs_of(word)]
+        assert codes == alone
 
 
 @pytest.mark.parametrize("broken", marked("slow", [False, True], False))
@@ -350,10 +332,8 @@ def test_verify_of_classes_beside_other_words(broken, monkeypatch):
         true = response.near_set
 
         def larger(group, base, n):
-            return {
-                name: 3 * value if name == "ends" else value
-                for name, value in true(group, base, n).items()
-            }
+            row = true(group, base, n)
+            return {**row, "ends": 3 * row["ends"]}
 
         monkeypatch.setattr(response, "near_set", larger)
     one = Sanitizer(epsilon=12.0, classes="names,contacts", vocab_size=3000)

@@ -23,10 +23,8 @@ from dpsan.sanitize.sanitizer import Sanitizer, run_key
 from dpsan.sanitize.settings import Settings
 from dpsan.sanitize.statement import Statement
 
-TEXT = [
-    "Maria met 12 people on Monday, 87 in Boston: bob@example.net.",
-    "cancer and 5 mondays qzxjk",
-]
+TEXT = ["Maria met 12 people on Monday, 87 in Boston: bob@example.net."]
+TEXT += ["cancer and 5 mondays qzxjk"]
 NUMBER = re.compile(
     r"(?<![\w.])\d(?:[\d,.]*\d)?(?:e-?\d+)?(?: (?:million|billion|trillion))?(?!\w)"
 )

@@ -11,21 +11,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import support
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity import marker
-from support import (
-    at_first_epsilon,
-    audit_rows,
-    cases,
-    cut_long,
-    embed,
-    fits,
-    make_embeddings,
-    marked,
-    write_gaps,
-    written_at,
-)
+from support import audit_rows, cases, embed, fits, make_embeddings, marked
 
 import dpsan
 from dpsan.errors import UsageError
@@ -63,7 +53,7 @@ def test_structure_is_kept(text):
         assert record.output.lower() in WORDS
         assert record.action in (Action.DRAWN, Action.UNKNOWN)
     rebuilt.append(text[at:])
-    assert write_gaps(rebuilt) == result.invisible
+    assert support.write_gaps(rebuilt) == result.invisible
     assert "".join(rebuilt) == result.lines[0]
     assert len(sanitizer.rewrite(text)) > 0 or not INVISIBLE.sub("", text)
     for one, other in pairwise(audit_rows(result.records)):
@@ -111,9 +101,8 @@ def test_no_watermark_survives():
     assert not INVISIBLE.search("".join(result.lines))
     assert result.invisible == 10
     assert result.counts[Action.DRAWN] == 3  # "john" is found
-    for record, at in zip(
-        audit_rows(result.records), written_at(result.records).tolist(), strict=True
-    ):
+    starts = support.written_at(result.records).tolist()
+    for record, at in zip(audit_rows(result.records), starts, strict=True):
         assert result.lines[0][at : at + len(record.output)] == record.output
     kept = small(keep=["Maria", "x\u200dy"]).sanitize(["Ma\u200bria x\u200dy"], KEY)
     assert kept.lines[0].endswith(" x\u200dy")  # as the list has it
@@ -286,12 +275,8 @@ MASK = marker()
 
 
 def test_every_string_of_a_value_is_drawn_and_its_form_stays():
-    value = {
-        "role": "user",
-        "content": [{"type": "text", "text": "one two"}, ("three", None, True)],
-        7: "four",
-        "n": 1.5,
-    }
+    content = [{"type": "text", "text": "one two"}, ("three", None, True)]
+    value = {"role": "user", "content": content, 7: "four", "n": 1.5}
     assert MASK.rewrite_object(value, except_=["role", "**.type"]) == {
         "role": "user",
         "content": [{"type": "text", "text": "<unk> <unk>"}, ("<unk>", None, True)],
@@ -377,10 +362,8 @@ def test_a_value_inside_of_itself_is_refused():
 
 def test_one_person_has_one_replacement_in_a_value():
     sanitizer = Sanitizer(only="people", seed="objects")
-    value = {
-        "a": "Maria Gonzalez",
-        "b": '{"c": "Maria Gonzalez", "d": "maria.gonzalez@example.org"}',
-    }
+    inner = '{"c": "Maria Gonzalez", "d": "maria.gonzalez@example.org"}'
+    value = {"a": "Maria Gonzalez", "b": inner}
     outs = [sanitizer.rewrite_object(value) for _ in range(5)]
     assert len({out["a"] for out in outs}) > 1
     for out in outs:
@@ -428,7 +411,7 @@ def maps(done):
     [(name, UNITS[at % 3]) for at, name in enumerate(MECHANISMS)] + [("krr", u) for u in UNITS],
 )
 def test_equal_words_have_one_draw(name, unit):
-    sanitizer = at_first_epsilon(name, partial(opened, unit))
+    sanitizer = support.at_first_epsilon(name, partial(opened, unit))
     words = " ".join([*EMBEDDINGS.index_to_key, "nobody", "Nowhere", "NOWHERE"])
     lines = [words, f"{words} {words}", "nobody word3"]
     done = sanitizer.sanitize(lines, KEY, audit=True)
@@ -501,7 +484,7 @@ _ANY = {unit: opened(unit) for unit in UNITS}
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_long_text_in_stretches(unit, monkeypatch):
     """No audit: stretches; with one, or among other texts of its record: as a whole."""
-    cut_long(monkeypatch, 5000, 400, 6000)
+    support.cut_long(monkeypatch, 5000, 400, 6000)
     text = "".join(f"word{n % 9} zq{'xv'[n % 2]} zq{'jk' * (n // 1000)}\n" for n in range(4500))
     texts, sanitizer = ["word1", text, "zqx"], _ANY[unit]
     one, two = (sanitizer.sanitize(texts, KEY, audit=audit) for audit in (False, True))

@@ -60,9 +60,8 @@ def test_the_main_line_is_short_and_loses_nothing(name, delta, copies, unit, pub
 def test_one_draw_for_each_distinct_word(unit):
     run = totals(pure(2), (2, 2), unknown=1)
     run.counts[Action.DRAWN] += 6
-    first, second, *more = Statement(run, "krr", 0.14, settings=Settings(consistent=unit)).lines(
-        verbose=True
-    )
+    statement = Statement(run, "krr", 0.14, settings=Settings(consistent=unit))
+    first, second, *more = statement.lines(verbose=True)
     assert first.startswith(
         "4 draws for 10 words (1 unknown) by krr, PROVED on integers: LDP epsilon 2 per "
         "distinct word, 8 for"
@@ -111,11 +110,14 @@ def test_what_the_run_itself_exposes():
     assert said[1] == ("not protected here: which words are unknown, the words of the keep-list")
 
 
+MANY = "-e 12 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}"
+
+
 @cases(
     "options",
     "--only sensitive",
     "--only numbers --numbers value -e 2 --consistent off",
-    "-e 12 --class sensitive --unknown mask --tokenizer whitespace --keep {keep}",
+    pytest.param(MANY, marks=pytest.mark.slow),
     "-e 8 --numbers value --class contacts,ids --consistent file",
 )
 def test_audit_and_report_list_the_facts_that_the_statement_calls_not_protected(
@@ -171,6 +173,5 @@ def test_a_warning_beyond_a_third_of_a_file():
     lacking = Lacking()
     for at in (1, 3, 0, 2):
         lacking.add(f"f{at}", counts | {Action.DRAWN: 10, Action.UNKNOWN: 10 * at})
-    assert lacking.warning().startswith(
-        "f3: 75 % of the words are out of vocabulary, and more than a third in 2 other files ("
-    )
+    told = "f3: 75 % of the words are out of vocabulary, and more than a third in 2 other files ("
+    assert lacking.warning().startswith(told)

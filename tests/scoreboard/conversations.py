@@ -70,11 +70,9 @@ class Ledger:
 
     def linked(self) -> int:
         """Return how often a word has the same replacement in two units."""
-        return sum(
-            not one[word].isdisjoint(other[word])
-            for one, other in combinations([*self.became.values()][:10], 2)
-            for word in one.keys() & other.keys()
-        )
+        units = combinations([*self.became.values()][:10], 2)
+        shared = [(one[word], other[word]) for one, other in units for word in one.keys() & other]
+        return sum(not first.isdisjoint(second) for first, second in shared)
 
 
 def _words(text: str) -> list[str]:
@@ -82,11 +80,7 @@ def _words(text: str) -> list[str]:
     return [word for each in words for word in each.partition("@")[0].split(".")]
 
 
-@row(
-    "units",
-    "kill -9 that landed in one of two runs on a memo with conversations",
-    "≥ 200",
-)
+@row("units", "kill -9 that landed in one of two runs on a memo with conversations", "≥ 200")
 def conversations(row: Row, size: Size, folder: Path) -> None:
     """All that was published, also by runs that were killed, agrees within each unit."""
     fork.preload()
@@ -107,9 +101,8 @@ def conversations(row: Row, size: Size, folder: Path) -> None:
             if landed >= size.of(4, 5, 100):
                 break
             both = [records(generator, options, turn) for _ in range(2)]
-            landed += killed(
-                own, env, options, both, ledger, row, generator.uniform(0.1, 1.2) * whole
-            )
+            moment = generator.uniform(0.1, 1.2) * whole
+            landed += killed(own, env, options, both, ledger, row, moment)
         row.tried += landed
         row.count("words with two replacements in a unit", ledger.several() > 0)
         if options == ONLY:

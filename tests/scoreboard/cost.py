@@ -61,12 +61,8 @@ runpy.run_module("dpsan", run_name="__main__")
 """The command, and last how many files were synced at once, and what was asked in order."""
 
 
-_KINDS = {
-    "txt": "line of text",
-    "csv": "cell of CSV",
-    "jsonl": "string of JSON",
-    "parquet": "cell of Parquet",
-}
+_KINDS = {"txt": "line of text", "csv": "cell of CSV", "jsonl": "string of JSON"}
+_KINDS |= {"parquet": "cell of Parquet"}
 
 
 def _written(path: Path, text: str) -> None:
@@ -141,9 +137,8 @@ def _small_files(row: Row, files: int, folder: Path) -> None:
     early = any(f"sync{number}" not in calls[:at] for at, number in named)
     row.count("small files: a name before all of its group are synced", early)
     row.tried += files
-    row.note = (
-        f"{files} files in {len(groups)} groups, {len(synced)} + {calls.count('folder')} syncs"
-    )
+    syncs = f"{len(synced)} + {calls.count('folder')} syncs"
+    row.note = f"{files} files in {len(groups)} groups, {syncs}"
 
 
 def _dpsan(driver: str, folder: Path, *arguments: str) -> str:

@@ -119,9 +119,7 @@ def damaged_footers(row: Row, size: Size, folder: Path) -> None:
             row.tried += len(batch)
             row.count("the process died", done.returncode != 1)
             row.count("the next file was not done", whole.name not in written)
-            row.count(
-                "a damaged file without a line or an output", names - named - written != set()
-            )
+            row.count("a damaged file without a line or an output", bool(names - named - written))
             left = {name for name in written - names if name != whole.name}
             row.count("a temporary was left", bool(left - {".dpsan-request"}))
             wrong = [x for x in told if not x.startswith("dpsan: ") or "internal error" in x]

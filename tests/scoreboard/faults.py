@@ -62,9 +62,8 @@ def _every_call(row: Row, it: Known, code: int, size: Size, *, few: bool) -> Non
         kind = known_call.name, re.sub("[0-9a-f]{16}", "", known_call.path)
         if few and kind in tried:
             continue
-        if size is Size.MUTANT and (
-            kind in tried or (it.job.mode != "O" and "b." in known_call.path)
-        ):
+        second = it.job.mode != "O" and "b." in known_call.path
+        if size is Size.MUTANT and (kind in tried or second):
             continue
         done = it.trapped(number, fails(code), sticky=sticky)
         call = sprung(it.work)

@@ -13,11 +13,8 @@ from scoreboard import fork
 from scoreboard.base import TWO, Row, environment, tree
 from scoreboard.trap import Trap, calls
 
-_BODIES = {
-    "txt": b"here there\nhere\n\n" * 20,
-    "jsonl": b'{"t":"here there","n":1.10}\n' * 20,
-    "csv": b't,n\n"here\nthere",1\n' + b"here,2\n" * 20,
-}
+_BODIES = {"txt": b"here there\nhere\n\n" * 20, "jsonl": b'{"t":"here there","n":1.10}\n' * 20}
+_BODIES |= {"csv": b't,n\n"here\nthere",1\n' + b"here,2\n" * 20}
 COMMON = "rewrite -q -e 0.05 -m laplace -E two.txt --seed s"
 _REQUESTS = "out/.dpsan-request"
 _CREATED = re.compile(rb'"created":"[^"]*"')

@@ -40,11 +40,8 @@ class Mutant:
             found = [each for each in definitions if isinstance(each[3], ast.FunctionDef)]
         else:
             pattern = _pattern(self.old, expression=self._expression)
-            found = [
-                (*each, match)
-                for each in definitions
-                for match in pattern.finditer(f"{ast.unparse(each[3])}\n")
-            ]
+            texts = ((each, f"{ast.unparse(each[3])}\n") for each in definitions)
+            found = [(*each, match) for each, text in texts for match in pattern.finditer(text)]
         if len(found) != 1:
             raise MutantError(f"STALE: {self.where} holds {self.old or 'it'!r} {len(found)} times")
         path, tree, name, node, *matches = found[0]

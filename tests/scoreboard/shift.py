@@ -43,10 +43,8 @@ def shifting() -> Any:
 
     def passing(words: Any, codes: Any, *more: Any) -> Any:
         drawn = outputs(words, codes, *more)
-        return [
-            word if code == len(WORDS) else output
-            for word, code, output in zip(words, codes, drawn, strict=True)
-        ]
+        rows = zip(words, codes, drawn, strict=True)
+        return [word if code == len(WORDS) else output for word, code, output in rows]
 
     rewriter._outputs = passing
     return sanitizer

@@ -38,10 +38,8 @@ def _distinct(count: int) -> Iterator[tuple[float, bytes]]:
     """Lines of long words that occur once, each with how much of all that is."""
     step = 20_000
     for first in range(0, count, step):
-        lines = (
-            " ".join(f"q{number}{'x' * 40}" for number in range(at, at + 20))
-            for at in range(first, first + step, 20)
-        )
+        words = [f"q{number}{'x' * 40}" for number in range(first, first + step)]
+        lines = (" ".join(words[at : at + 20]) for at in range(0, step, 20))
         yield (first + step) / count, "".join(f"{line} here\n" for line in lines).encode()
 
 
@@ -54,9 +52,8 @@ def _texts(goal: int) -> Iterator[tuple[float, bytes]]:
     lines = [" ".join(generator.choices(words, k=generator.randrange(30))) for _ in range(20_000)]
     sent = 0
     while sent < goal:
-        block = "".join(
-            f"{line} {sent + at}\n" for at, line in enumerate(generator.choices(lines, k=5000))
-        ).encode()
+        rows = enumerate(generator.choices(lines, k=5000), sent)
+        block = "".join(f"{line} {number}\n" for number, line in rows).encode()
         sent += len(block)
         yield sent / goal, block
 

@@ -99,14 +99,11 @@ def test_the_same_rows_and_distances(at_once, n, d, noise):
     assert index.search(points[:64], 4)[0][:40].tolist() == whole
 
 
+FEW = [(k, level, {"d": 40}) for k in (1, 2, 4, 7, 8) for level in (63, 127)]
 LENGTHS = [(1, 63, {"n": 5000, "d": 20, "spread": spread}) for spread in (0.6, 2.0)]
 
 
-@cases(
-    "k level of",
-    *((k, level, {"d": 40}) for k in (1, 2, 4, 7, 8) for level in (63, 127)),
-    *LENGTHS,
-)
+@cases("k level of", *FEW, *LENGTHS)
 def test_few_rows_are_left_and_the_nearest_among_them(monkeypatch, k, level, of):
     """Twin of the next test."""
     assert missed(monkeypatch, made(**of), k, level) == 0

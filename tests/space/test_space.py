@@ -310,9 +310,8 @@ def test_squared_distances_are_exact(n, d, seed, scale):
     rows = [*integers(lattice, vectors, centre(vectors)), [0] * d]
     out = np.empty((n + 1, n))
     lattice.squares(np.arange(n + 1), out)
-    assert [[int(x) for x in row] for row in out.tolist()] == [
-        [exact(one, other) for other in rows[:n]] for one in rows
-    ]
+    wanted = [[exact(one, other) for other in rows[:n]] for one in rows]
+    assert [[int(x) for x in row] for row in out.tolist()] == wanted
     if n > 1:
         largest = max(exact(row, [0] * d) for row in rows)
         assert 2**48 < largest <= 2**51

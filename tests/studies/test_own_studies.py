@@ -18,9 +18,8 @@ from dpsan.outcomes.calibrate import Draft
 from dpsan.space.metric_space import MetricSpace
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
-KNN_20, KNN_50 = (
-    Draft(MECHANISMS["knn-response"], {"k": size, "outputs": "all"}) for size in (20, 50)
-)
+KNN = MECHANISMS["knn-response"]
+KNN_20, KNN_50 = (Draft(KNN, {"k": size, "outputs": "all"}) for size in (20, 50))
 TABLES = ("exponential", "krr", "geodesic", "zipf-response")
 COLUMNS = [*(Draft(MECHANISMS[name]) for name in TABLES), KNN_20, KNN_50]
 # By epsilon and column close, cosine and Bayes; for krr the share kept.
@@ -98,11 +97,9 @@ OPTIMAL = Draft(MECHANISMS["optimal-response"], LARGEST)
 def test_a_mechanism_that_cheats_crosses_the_bound():
     """The twin: the certificate is that of epsilon, the draws are those of epsilon + 2."""
     honest = MECHANISMS["optimal-response"]
-    more = {
-        "name": "cheat",
-        "certificate": lambda self, space: honest(self.epsilon).certificate(space),
-        "prepare": lambda self, space: honest(self.epsilon + 2).prepare(space),
-    }
+    more = {"name": "cheat"}
+    more["certificate"] = lambda self, space: honest(self.epsilon).certificate(space)
+    more["prepare"] = lambda self, space: honest(self.epsilon + 2).prepare(space)
     cheat = Draft(type("Cheat", (honest,), more))
     for row in study(mechanisms=[cheat], epsilons=[1.0, 3.0, 5.0]).rows:
         assert row["certified"] <= row["epsilon_ldp"]
@@ -219,13 +216,10 @@ def test_figures(cache, tmp_path, monkeypatch, capsys):
     assert not os.listdir(tmp_path)  # the synthetic vectors and their cache are gone
 
 
-@cases(
-    "arguments message",
-    ("--synthetic 20", "--synthetic must be N,D"),
-    ("--synthetic 1,3", "--synthetic must be N,D"),
-    ("-m laplac", r"did you mean 'laplace'\?"),
-    ("-p k", "NAME=VALUE"),
-)
+NO_SIZE = [(f"--synthetic {size}", "--synthetic must be N,D") for size in ("20", "1,3")]
+
+
+@cases("arguments message", *NO_SIZE, ("-m laplac", "mean 'laplace'"), ("-p k", "NAME=VALUE"))
 def test_wrong_use(arguments, message):
     with pytest.raises(UsageError, match=message):
         speed.main(arguments.split())

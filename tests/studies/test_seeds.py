@@ -85,13 +85,10 @@ def test_members_are_found_unless_the_words_are_redrawn(tmp_path):
     embeddings = Embeddings(words, vectors, "made-up", "own words")
     lines = [f"{' '.join(words[6 * at : 6 * at + 6])}\t{'ud'[at // 2 % 2]}" for at in range(100)]
     (tmp_path / "t.tsv").write_text("text\tlabel\n" + "\n".join(lines) + "\n")
-    found = tgumbel.STUDIES["membership"].make(
-        MetricSpace(embeddings),
-        mechanisms=[Draft(MECHANISMS["krr"])],
-        epsilons=(1e-6, 30.0),
-        embeddings=embeddings,
-        parameters={"train": str(tmp_path / "t.tsv"), "text": "text", "label": "label"},
-    )
+    given = {"mechanisms": [Draft(MECHANISMS["krr"])], "epsilons": (1e-6, 30.0)}
+    given["parameters"] = {"train": str(tmp_path / "t.tsv"), "text": "text", "label": "label"}
+    study = tgumbel.STUDIES["membership"]
+    found = study.make(MetricSpace(embeddings), embeddings=embeddings, **given)
     alone, hidden, shown = (row["auc"] for row in found.rows)
     assert alone == shown > 0.95
     assert 0.3 < hidden < 0.7

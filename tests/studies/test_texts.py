@@ -122,12 +122,10 @@ def test_utility(made, folder):
 def test_what_utility_refuses(made, folder):
     embeddings, space = made
     asked = {"embeddings": embeddings, "epsilons": (1.0,)}
-    for wrong, message in (
-        ({"text": "content"}, "--train is missing"),
-        (fields(folder, header="maybe"), "header must be"),
-        (fields(folder, records="0"), "--records must be"),
-        (fields(folder, label="none"), "none"),
-    ):
+    more = {"header": ("maybe", "header must be"), "records": ("0", "--records must be")}
+    more["label"] = "none", "none"
+    wrongs = [(fields(folder, **{name: value}), told) for name, (value, told) in more.items()]
+    for wrong, message in [({"text": "content"}, "--train is missing"), *wrongs]:
         with pytest.raises(Exception, match=message) as caught:
             UTILITY.make(space, parameters=wrong, **asked)
         assert "good" not in str(caught.value)
@@ -159,7 +157,7 @@ def test_attackers_who_draw_from_the_mechanism(made, folder):
     """Draws that keep every word cannot mislead; those that change all of them do."""
     need_extra("evaluate")
     embeddings, space = made
-    values = {"attacked": "10", "near": "2", "copies": "1", "records": "90", "attack": "mechanism"}
+    values = {"attacked": "5", "near": "2", "copies": "1", "records": "90", "attack": "mechanism"}
     values = fields(folder, test=str(folder / "test.tsv"), **values)
     asked = {"mechanisms": [draft("krr")], "epsilons": (1e-3, 40.0)}
     result = ROBUSTNESS.make(space, embeddings=embeddings, parameters=values, **asked)
@@ -178,7 +176,7 @@ def test_attackers_who_draw_from_the_mechanism(made, folder):
 def test_intervals_are_exact(made, folder):
     """What is certified, no choice of substitutes changes; what is not, some choice does."""
     embeddings, space = made
-    asked = Asked(parameters=fields(folder, records="100"), embeddings=embeddings)
+    asked = Asked(parameters=fields(folder, records="50"), embeddings=embeddings)
     train, test = labelled(asked)
     sets = near_words(space, embeddings, train, near=1)
     model = IntervalClassifier(train, sets, embeddings)

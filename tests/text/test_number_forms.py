@@ -63,9 +63,7 @@ def shape(word):
 
 def of_the_same_shape(word, chosen):
     rest = iter(chosen)
-    return regex.sub(
-        r"[0-9]|\p{L}", lambda found: next(rest)["0" <= found[0] <= "9"], word, flags=regex.V1
-    )
+    return regex.sub(r"[0-9]|\p{L}", lambda sign: next(rest)["0" <= sign[0] <= "9"], word)
 
 
 PAIRS = st.tuples(st.sampled_from("apmbnAPMSUTZzß"), st.sampled_from("0123456789"))
