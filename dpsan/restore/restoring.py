@@ -43,7 +43,8 @@ _DATE: Final = compiled(
     rf"(?:[ -]{_DAY}(?![\w:]))?(?:,?[ -]\d{{4}}(?!\w))?"
 )
 """A date with a month in letters, or a word alone, which may be one."""
-_LONGEST_DATE: Final = 48
+_REST: Final = len(" September 2001,")
+"""Most characters behind the first blank of a date, with the one that ends it."""
 
 Span: TypeAlias = tuple[int, int]
 
@@ -236,7 +237,7 @@ class Chunks:
     """
 
     def __init__(self, originals: Originals) -> None:
-        self._originals, self._longest = originals, max(originals.longest, _LONGEST_DATE)
+        self._originals, self._longest = originals, max(originals.longest, _REST)
         self._held = self._quote = ""
 
     def add(self, chunk: str) -> str:

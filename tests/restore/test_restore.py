@@ -543,3 +543,13 @@ def test_a_map_that_others_may_read_is_refused(dpsan, tmp_path, mode):
     done = dpsan("restore", "--map", path, stdin=b"Pam", status=1)
     assert done.stdout == b""
     assert done.stderr == f"dpsan: {path}: others may read the map (chmod 600 {path})\n".encode()
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("date", ["10 March 2001", "2001 Mar 10", "March 10th, 2001", "5 March"])
+def test_a_date_that_chunks_cut_stays_whole(date, size):
+    text = f"Pam came on {date}, and Pam left after a while with all of her things."
+    chunks = Chunks(originals(DATES))
+    parts = [chunks.add(text[at : at + size]) for at in range(0, len(text), size)]
+    assert "".join([*parts, chunks.end()]) == text.replace("Pam", "Lee")
+    assert sum(map(bool, parts)) > 2
