@@ -401,6 +401,7 @@ class Dpsan(CustomGuardrail):
         return data
 
     def all_drawn(self, body, metadata, unit):
+        """Draw a request without its tools; a name that one message declares is drawn in all."""
         check(body)
         check_names(body.get("messages"), drawn=True)
         check_names(body.get("input"))
@@ -413,15 +414,17 @@ class Dpsan(CustomGuardrail):
         """Draw a request; tools of which nothing was drawn before are looked at no more."""
         tools = {"tools": body["tools"]} if body.get("tools") else {}
         about = hashlib.blake2b(json.dumps(tools).encode()).digest()
-        if about in self.passing:
-            drawn = self.all_drawn({**body, "tools": []}, metadata, unit)
-            return {**drawn[0], **tools}, drawn[1]
-        drawn = self.all_drawn(body, metadata, unit)
-        if tools and self.memo.passes(apart(tools), except_=SHAPE):
-            if len(self.passing) >= _OPEN:
-                self.passing.clear()
-            self.passing.add(about)
-        return drawn
+        drawn = self.all_drawn({**body, "tools": []} if tools else body, metadata, unit)
+        if tools and about not in self.passing:
+            check(tools)
+            check_keys(tools)
+            parts = apart(tools)
+            tools = together(self.memo.rewrite_object(parts, unit, except_=SHAPE))
+            if self.memo.passes(parts, except_=SHAPE):
+                if len(self.passing) >= _OPEN:
+                    self.passing.clear()
+                self.passing.add(about)
+        return {**drawn[0], **tools}, drawn[1]
 
     def unit(self, data, caller):
         """The name of a conversation within what a key may see, and whether it ends with it."""

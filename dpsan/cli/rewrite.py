@@ -66,7 +66,8 @@ class Rewrite(Request):
         from dpsan.run.memo_file import MemoFile
 
         refuse(self.memo is None, "--forget needs --memo DIR")
-        refuse(self.files, "--forget erases a unit, and rewrites nothing", "leave out the files")
+        more = self.typed - {"memo", "forget", "quiet", "verbose"}
+        refuse(more, "--forget erases a unit, and rewrites nothing", "leave out all but --memo")
         assert self.memo is not None  # noqa: S101 - checked
         with MemoFile(self.memo, there=True) as memo:
             there = memo.forget(unit)
@@ -310,6 +311,12 @@ def _warn(result: Result, request: Request) -> None:
     """Say what may have gone wrong unseen; --quiet does not silence it."""
     if warning := result.lacking.warning():
         say(warning)
+    if result.memo and result.memo.again:
+        again = f"messages or units that the memo has: {number(result.memo.again)}"
+        say(f"drawn again, under other options, {again}; two outputs tell more than one")
+    if result.totals.reused and (request.map_ or request.unit or request.unit_field):
+        many = counted(result.totals.reused, "replacement")
+        say(f"a group was used up: restore leaves {many} that stand for another word too")
     if result.bare:
         say(f"written unchanged, without the field: {counted(result.bare, 'record')}")
     if result.renamed:

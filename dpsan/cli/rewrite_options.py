@@ -274,7 +274,7 @@ class Completed:
             if self._own_key:
                 return f"{many} are rewritten{where} ({_DRAWN_AGAIN})"
             return f"{many} are rewritten{where} (go on there: rewrite no file twice)"
-        if before and self._own_key:
+        if before and (self._own_key or files.map_ or files.review):
             return f"{many} are complete ({_DRAWN_AGAIN})"
         if before:
             return f"{many} are complete (the same command with --resume goes on)"

@@ -89,6 +89,7 @@ class Request(RewriteOptions):
 
             uses.add_database("--memo", self.memo / NAME)
         uses.add_database("--ledger", self.ledger)
+        uses.check_outside(self.memo)
         free = self.only is not None and self.numbers != "value"
         counted = self.budget is not None or self.ledger is not None
         refuse(free and counted, "--only costs nothing that --budget or --ledger could count")
@@ -255,6 +256,7 @@ class Request(RewriteOptions):
             "only": self.only if listed else spec.contents()["only"],
             "spans": self.spans and [_file_sha256(self.spans)],
             "bad_records": self.bad_records is not None,  # another file each time
+            "line_buffered": (self.only and self.line_buffered) or None,  # lines are contexts
         }
         return {
             **{about[name]["name"]: value for name, value in decisive.items()},

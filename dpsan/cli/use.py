@@ -25,7 +25,8 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import FileSource, opened_input
-from dpsan.formats.kinds import format_for, formats_with
+from dpsan.formats.kinds import described_in, format_for, formats_with
+from dpsan.formats.passing import LEFT_OUT, noted_lines
 from dpsan.restore.map_file import read_map, rows_by_unit
 from dpsan.restore.restoring import Restoring
 
@@ -168,6 +169,7 @@ class Train(JsonAndFile, Quiet):
 _STAYED: Final = {
     "undecided": ("token", "unchanged: the {} has several originals"),
     "capitals": ("token", "unchanged: a replacement in other capitals, or an ordinary word"),
+    "dates": ("date", "unchanged: not all of its parts could be put back"),
     "short": ("token", "unchanged: single letters, and numbers of fewer than four digits"),
     "strangers": ("record", "unchanged: the {} has no row of their unit"),
     "invalid": ("undecodable byte sequence", "replaced by U+FFFD"),
@@ -225,7 +227,7 @@ class Restore(Container, Quiet):
         what = "--memo needs --unit-field NAME or --unit UNIT"
         refuse(self.memo is not None and not by_unit and self.unit is None, what)
         path = None if self.file == STDIN else self.file
-        self.check_files(stdin=path is None)
+        self.check_files(stdin=path is None).check_outside(self.memo)
         name = str(path or "standard input")
         (kind,) = self.containers([path or STDIN])
         if self.unit_field and not kind.takes_units:
@@ -247,6 +249,9 @@ class Restore(Container, Quiet):
             source.check_unchanged()
             if isinstance(sink, AtomicFile):
                 sink.commit()
+        for line in noted_lines(restoring.noted):
+            if line.startswith(LEFT_OUT):
+                say(f"{line} ({described_in(kind)})")
         return self._tell(restoring.counts, empty=restoring.empty)
 
     def _restoring(self, stack: ExitStack) -> Restoring:
@@ -271,7 +276,7 @@ class Restore(Container, Quiet):
             empty: the map has no replacement at all.
         """
         source = "map" if self.map_ else "memo"
-        kinds = "restored", "undecided", "capitals", "short"
+        kinds = "restored", "undecided", "capitals", "dates", "short"
         strange = not (empty or any(map(counts.get, kinds)))
         what = f"nothing was put back: no replacement of the {source} occurs in the text"
         what = what if strange else f"{counted(counts['restored'], 'original')} put back"

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 
 _Identity = tuple[int | str, ...]
 
@@ -72,6 +72,15 @@ class FileUses:
         if path is not None:
             self.add(Use.WRITTEN, what, path)
             self.add(Use.WRITTEN, f"a file that SQLite keeps beside {what}", *side_files(path))
+
+    def check_outside(self, memo: Path | None) -> None:
+        """Raise UsageError if another file is written into the directory of a memo."""
+        real = memo and Path(os.path.realpath(memo))
+        for file in self._known.values():
+            if file.use is Use.WRITTEN and file.path and not file.what.endswith("--memo"):
+                inside = real in Path(os.path.realpath(file.path)).parents
+                what = f"{file.path}: lies in the memo {memo}, which is a directory of its own"
+                refuse(inside, what, "name another")
 
     def add_stream(self, use: Use, what: str, descriptor: int) -> None:
         """Take in a standard stream, if it is a file.  Raises as :meth:`add`."""

@@ -179,7 +179,8 @@ class Draws:
             articles.append(article)
         share = float(slots.chance.take(slots.of_row).sum())
         plans = map(slots.plans.__getitem__, {*slots.pool[new].tolist()})
-        forms = [plan.sizes[0] for plan in plans if plan.table < 0 and plan.chance]
+        # A handle that follows a name hides among what the name hides among.
+        forms = [p.sizes[0] for p in plans if p.table < 0 and p.pool[0] not in ADDRESSES]
         return Outputs(tokens, articles, share, min(forms, default=0), reused)
 
     def _slots(self, decision: Decision) -> Slots:

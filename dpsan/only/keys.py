@@ -30,6 +30,13 @@ def is_ordinary(word: str) -> bool:
 
 
 @lru_cache(1 << 14)
+def is_month(word: str) -> bool:
+    """Return whether a word in small letters is a month, or short for one."""
+    label = _lexicon().label(word, COLUMN[TITLE]) or ""
+    return label.startswith("month") or word in ("mai", "mayo")
+
+
+@lru_cache(1 << 14)
 def holds_person(name: str) -> bool:
     """Return whether a listed name or an address is in the name of a member."""
     lexicon, name = _lexicon(), name[:_LONGEST]

@@ -112,6 +112,7 @@ class Viewer:
         kept = {folded(form) for word in keep for form in spellings(word)}
         kept |= ARTICLES if kept & ARTICLES else set()  # one of them keeps both
         special += [(word, self.code[KEPT]) for word in sorted(kept)]  # whatever lists them
+        self.has_phrases = not all(word.isalpha() for word, _ in special)
         hashes = Hashes.of_words([folded(word) for word, _ in special]).tolist()
         codes = dict(zip(hashes, (code for _, code in special), strict=True))
         self.special = (
@@ -269,7 +270,7 @@ class Viewer:
         """Merge words, phrases, strings and edges into one view."""
         code, hashes, edges = self.code, block.hashes, block.edges
         cut_words(self.lexicon, code, block.text, words)
-        own = self.requested if len(self.special[0]) else None
+        own = self.requested if self.has_phrases else None
         keep = join_phrases(self.lexicon, code, self.closed, block, words, own)
         words = {name: values.take(keep) for name, values in words.items()}
         kinds = np.array([code.get(label, -1) for label in strings.labels], np.int16)

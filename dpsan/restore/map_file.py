@@ -13,6 +13,7 @@ anywhere and more than once.  No message quotes a row.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -100,9 +101,13 @@ def read_map(path: Path) -> Iterator[Row]:
     """Yield all rows.
 
     Raises:
-        InputError: it cannot be read, is not a map, or a row is damaged or torn.
+        InputError: it cannot be read, others may read it, it is not a map, or a row is damaged or
+            torn.
     """
     with opened_input(path, hints=False) as source:
+        file = source.descriptor()  # None: a pipe
+        if file is not None and os.fstat(file).st_mode & 0o077:
+            raise InputError(path, "others may read the map", f"chmod 600 {path}")
         rows = filter(None, raw_records(source, _LONGEST))
         _, raw, ending = next(rows, (1, b"", b""))
         json_header(source.name, raw if ending else b"", "map", SCHEMA, "a map")

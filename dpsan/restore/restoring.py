@@ -37,6 +37,14 @@ _LETTERS: Final = compiled(r"[^\W\d_]++")
 _FEWEST: Final = 3
 """Letters of a word that is known in other capitals."""
 _BESIDE: Final = compiled(r" [^\W\d_]{2}")
+_DAY: Final = r"\d{1,2}(?:st|nd|rd|th|\.)?"
+_DATE: Final = compiled(
+    rf"(?<!\w)(?:\d{{4}}[ -])?(?:{_DAY}(?: of)?[ -])?(?P<month>[^\W\d_]{{3,}}+)\.?"
+    rf"(?:[ -]{_DAY}(?![\w:]))?(?:,?[ -]\d{{4}}(?!\w))?"
+)
+"""A date with a month in letters, or a word alone, which may be one."""
+_REST: Final = len(" September 2001,")
+"""Most characters behind the first blank of a date, with the one that ends it."""
 
 Span: TypeAlias = tuple[int, int]
 
@@ -87,14 +95,20 @@ class Originals:
 
         Args:
             counts: gets how many tokens were ``restored``, are ``undecided``, or too ``short``, or
-                look like a replacement in other ``capitals``.
+                look like a replacement in other ``capitals``, and how many ``dates`` stay, as not
+                all of their parts could be put back.
             quote: the single quotation mark that is open where the text begins.
         """
         counts = Counter() if counts is None else counts
         out: list[str] = []
         done = at = 0
+        dates = self._torn_dates(text) if self._exact else {}
         while self._exact and (match := _TOKEN.search(text, at)):
             start, at = match.span()
+            if start in dates:
+                at = dates[start]
+                counts["dates"] += 1
+                continue
             spans = [(start, at)]
             if match.lastgroup is None:
                 word = match[0].lower()
@@ -120,6 +134,27 @@ class Originals:
                     out += text[end], "S" if text[begin:end].isupper() else "s"
                     done += 1
         return "".join([*out, text[done:]])
+
+    def _torn_dates(self, text: str) -> dict[int, int]:
+        """Return where dates begin and end of which a part alone would be put back."""
+        torn, at = dict[int, int](), 0
+        while match := _DATE.search(text, at):
+            begin, at = match.span()
+            if len(match[0]) <= len(match["month"]) + 1:
+                continue  # a word alone
+            done, parts = begin, set[bool]()
+            for word in _RUN.finditer(text, begin, at):
+                if word.start() >= done and word[0] != "of":
+                    span, counts = self._longest(text, word.start(), done), Counter[str]()
+                    if span:
+                        self._original(text, *span, counts)
+                    parts.add(counts["restored"] > 0)
+                    done = span[1] if span else word.end()
+            if len(parts) > 1 and _is_month(match["month"]):
+                torn[begin] = at
+            else:
+                at = match.end("month")
+        return torn
 
     def _whole(self, text: str, start: int, last: int, done: int) -> list[Span]:
         """Return the replacements that a word or a joined number consists of.
@@ -174,8 +209,10 @@ class Originals:
         """Return whether a token is a replacement, or clearly one in other capitals."""
         if written in self._exact or self._folded.get(written.lower()) is None:
             return written in self._exact
+        from dpsan.only.keys import is_ordinary  # numpy comes with it
+
         words = _LETTERS.findall(written)
-        return len(words) > 1 or (len(words[0]) >= _FEWEST and not _is_ordinary(words[0].lower()))
+        return len(words) > 1 or (len(words[0]) >= _FEWEST and not is_ordinary(words[0].lower()))
 
     def _address(self, written: str, counts: Counter[str]) -> str:
         """Return the original of an address or a handle, or put names inside of it back."""
@@ -200,7 +237,7 @@ class Chunks:
     """
 
     def __init__(self, originals: Originals) -> None:
-        self._originals, self._longest = originals, originals.longest
+        self._originals, self._longest = originals, max(originals.longest, _REST)
         self._held = self._quote = ""
 
     def add(self, chunk: str) -> str:
@@ -225,10 +262,10 @@ class Chunks:
         return rest
 
 
-def _is_ordinary(word: str) -> bool:
-    from dpsan.only.keys import is_ordinary  # numpy comes with it
+def _is_month(word: str) -> bool:
+    from dpsan.only.keys import is_month
 
-    return is_ordinary(word)
+    return is_month(word.lower())
 
 
 def _note(originals: dict[str, str | None], row: Row, *, spelt: bool) -> None:
@@ -283,6 +320,8 @@ class Restoring:
         self.counts: Counter[str] = Counter()
         """See :meth:`Originals.restore`; also ``strangers``, records of units without a row, and
         ``invalid``, byte sequences that were replaced."""
+        self.noted: Counter[str] = Counter()
+        """See :class:`~dpsan.formats.passing.Passing`."""
 
     def write(self, records: Iterator[Record | None], sink: Sink) -> None:
         """Restore and write records.  Raises InputError, OutputError."""
@@ -299,6 +338,7 @@ class Restoring:
 
     def _restore(self, record: Record, output: bytearray, sink: Sink) -> None:
         """Append a record to the output that is held."""
+        self.noted.update(record.noted or {})
         if self._by_unit and record.texts:
             if record.unit != self._unit:
                 try:

@@ -13,24 +13,26 @@ in all runs and processes. :mod:`~dpsan.run.units` draws these.
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any, overload
 
-from dpsan.errors import Hint, UsageError, refuse
+from dpsan.errors import Hint, UsageError, counted, refuse
 from dpsan.formats.objects import ObjectStrings
 from dpsan.outcomes.ngrams import DECODER
 from dpsan.privacy import randomness
 from dpsan.restore.restoring import Originals
 from dpsan.run.memo_file import UNITS, MemoFile
-from dpsan.run.units import Pending, Units
+from dpsan.run.units import Pending, Units, is_context
 from dpsan.run.workers import Inline, Workers, sanitized
 from dpsan.sanitize.accountant import MemoTotals
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Sanitized, Texts, merged
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.spanned_tokens import Spans, strings_of
+from dpsan.text.spanned_tokens import strings_of
 from dpsan.text.tokens import RULES
 
 
@@ -50,6 +52,8 @@ class Memo(MemoFile):
     """
 
     def __init__(self, directory: Path | str, sanitizer: Sanitizer) -> None:
+        if not isinstance(directory, str | PathLike):
+            raise TypeError(f"directory must be a path (got {type(directory).__name__})")
         if not hasattr(sanitizer, "seeded"):
             what = 'sanitizer must be a Sanitizer, such as Sanitizer(only="people")'
             raise TypeError(f"{what} (got {type(sanitizer).__name__})")
@@ -99,10 +103,7 @@ class Memo(MemoFile):
                 digests[index] = self._digest(b"dpsan typed", _bytes(typed))
         remembered = {key for key in set(digests) if self._found(key) is not None}
         indices = [index for index, digest in enumerate(digests) if digest not in remembered]
-        texts = [batch.texts[index] for index in indices]
-        numbers = [batch.numbers[index] for index in indices]
-        marked = [spans[index] for index in indices] if spans else None
-        future = workers.submit(Texts(texts, batch.key, numbers, batch.audit, marked))
+        future = workers.submit(batch.chosen(indices))
         return Pending(self.settled, [future], (), batch, digests, indices)
 
     def settled(self, pending: Pending) -> Sanitized:
@@ -143,6 +144,7 @@ class Memo(MemoFile):
         fresh = [position for position, drawn in enumerate(done.drawn) if drawn]
         accountant = self._sanitizer.accountant()
         for position in fresh:
+            self._count_again(pending.digests[position])
             cost = accountant.composed(done.charged[position])
             output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
@@ -169,6 +171,7 @@ class Memo(MemoFile):
             epsilon=row[1] or 0.0,
             delta=min(1.0, row[2] or 0.0),
             units=units,
+            again=self.again,
         )
 
     # --- without files -----------------------------------------------------------------------
@@ -197,51 +200,51 @@ class Memo(MemoFile):
         """
         if isinstance(texts, str):
             return self.rewrite([texts], unit)[0]
+        if unit is not None:
+            _check_unit(unit)
         every = strings_of(texts)
         lines = [line for line in every if line is not None]
         if len(lines) < len(every):
             raise TypeError("messages must be strings (got None)")
-        return self._drawn_texts(lines, unit)
+        return self._drawn_texts(Texts(lines, randomness.new_key(), range(len(lines))), unit)
 
-    def _drawn_texts(
-        self, lines: list[str], unit: str | None, spans: Sequence[Spans] | None = None
-    ) -> list[str]:
-        """Return the outputs of messages, of which ``spans`` say what is drawn besides."""
-        _check_unit(unit)
-        refuse(unit == "", "a unit needs a name")
+    def _drawn_texts(self, batch: Texts, unit: str | None) -> list[str]:
+        """Return the outputs of messages; those with one number are one context."""
         passing = None if unit is None else self._units.passing
         if unit is None or passing is None:
-            return self._rewritten(lines, unit, spans).lines
-        digests, outputs = passing.digests(lines, spans), self._units.outputs
+            return self._rewritten(batch, unit).lines
+        digests, outputs = passing.digests(batch), self._units.outputs
         with self._one_thread:
             seen, new = self._units.seen(unit)
             if new and passing.issuperset(digests):  # else the others are stored
                 self._units.begin(unit)
-        pairs = [*zip(digests, lines, strict=True)]
+        pairs = [*zip(digests, batch.texts, strict=True)]
         known = {key: seen.get(key, line) for key, line in pairs if key in seen or key in passing}
         at = [index for index, key in enumerate(digests) if key not in known]
         if at:
-            rest, fresh = [lines[index] for index in at], [digests[index] for index in at]
-            done = self._rewritten(rest, unit, spans and [spans[index] for index in at])
+            at = [*range(len(digests))] if is_context(batch) else at
+            rest, fresh = batch.chosen(at), [digests[index] for index in at]
+            done = self._rewritten(rest, unit)
             if seen and outputs.get(unit, (b"", {}))[1] is not seen:
-                return self._drawn_texts(lines, unit, spans)  # another process has changed it
-            passing.learn(rest, fresh, done)
+                return self._drawn_texts(batch, unit)  # another process has changed it
+            passing.learn(rest.texts, fresh, done)
             outputs.learn(unit, fresh, done.lines)
             known |= zip(fresh, done.lines, strict=True)
         return [known[key] for key in digests]
 
-    def _rewritten(
-        self, lines: Sequence[str], unit: str | None, spans: Sequence[Spans] | None = None
-    ) -> Sanitized:
+    def _rewritten(self, batch: Texts, unit: str | None) -> Sanitized:
         """Return the outputs of messages, which are stored."""
-        batch = Texts(lines, randomness.new_key(), range(len(lines)), False, spans)
         sanitizer = self._sanitizer if unit is None else self._units.sanitizer
         with self._one_thread:
-            units = [] if unit is None else [unit] * len(lines)
+            units = [] if unit is None else [unit] * len(batch.texts)
             pending = self.submit(Inline(sanitizer), batch, units)
             with self.turn():
                 done = pending.result()
                 self.store(pending, done)
+        if done.reused and unit is not None:
+            many = counted(done.reused, "replacement")
+            what = "stands for another word of the unit too, as a group is used up"
+            warnings.warn(f"{many}: each {what}; restore leaves them", stacklevel=4)
         return done
 
     def rewrite_object(
@@ -253,13 +256,18 @@ class Memo(MemoFile):
     ) -> Any:
         """Sanitize the strings of a value, see :meth:`Sanitizer.rewrite_object`, in a unit.
 
+        A name that one string declares is replaced in all of them.
+
         Raises:
             OutputError, TypeError, UsageError: as :meth:`rewrite`, and a wrong path.
         """
+        _check_unit(unit)
         strings = ObjectStrings(data, fields, except_)
         replacing = self._sanitizer.replacing
         spans = strings.spans() if replacing and replacing.draws_classes else None
-        return strings.with_texts(self._drawn_texts(strings.texts, unit, spans))
+        numbers = [0] * len(strings.texts)
+        batch = Texts(strings.texts, randomness.new_key(), numbers, spans=spans)
+        return strings.with_texts(self._drawn_texts(batch, unit))
 
     def passes(self, data: Any, except_: str | Iterable[str] = ()) -> bool:
         """Return whether it has been seen that :meth:`rewrite_object` leaves all strings of a value
@@ -268,7 +276,8 @@ class Memo(MemoFile):
         strings, passing = ObjectStrings(data, "**", except_), self._units.passing
         if passing is None or strings.spans():
             return False
-        return passing.issuperset(passing.digests(strings.texts))
+        texts = strings.texts
+        return passing.issuperset(passing.digests(Texts(texts, b"", [0] * len(texts))))
 
     def restore(self, text: str, unit: str) -> str:
         """Return a text with the originals of a unit; what is no replacement stays.
@@ -277,6 +286,7 @@ class Memo(MemoFile):
             UsageError: the memo has no such unit: nothing was rewritten in it, or it is erased.
             OutputError: its words were drawn with an epsilon, or the memo is damaged.
         """
+        _check_string(text, "restore takes a string", "restore_object(VALUE, UNIT) for values")
         return self.originals(unit).restore(text)
 
     def restore_object(self, data: Any, unit: str) -> Any:
@@ -304,11 +314,14 @@ class Memo(MemoFile):
             return super().forget(unit)
 
 
-def _check_unit(unit: str | None) -> None:
-    if not isinstance(unit or "", str):
-        raise TypeError(
-            f"units must be strings (got {type(unit).__name__}: str(UNIT), one for all of a call)"
-        )
+def _check_unit(unit: object) -> None:
+    _check_string(unit, "units must be strings", "str(UNIT), one for all of a call")
+    refuse(not unit, "a unit needs a name")
+
+
+def _check_string(value: object, what: str, hint: str) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} (got {type(value).__name__}: {hint})")
 
 
 def _bytes(text: str) -> bytes:

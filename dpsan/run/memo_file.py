@@ -50,6 +50,9 @@ class MemoFile(PrivateDatabase):
         "restore it; another draws each message again, and two outputs tell more than one"
     )
 
+    again = 0
+    """Messages and units that were drawn under other settings before, so far."""
+
     def __init__(self, directory: Path | str, *, there: bool = False) -> None:
         path = Path(directory)
         if path.is_file():
@@ -93,9 +96,14 @@ class MemoFile(PrivateDatabase):
         if len(data) > LARGEST:
             most = f"{LARGEST >> 20} MiB"
             raise OutputError(f"{self._path}: a unit of more than {most}", "name smaller units")
-        self._put(self._unit(unit), self._of(settings), data, *loss)
         if new:
+            self._count_again(self._unit(unit))
             self._count("entries", 1)
+        self._put(self._unit(unit), self._of(settings), data, *loss)
+
+    def _count_again(self, message: bytes) -> None:
+        """Count a message or unit that is new under its settings, if others have drawn it."""
+        self.again += self._row("message = ?", message) is not None
 
     def _of(self, settings: bytes) -> bytes:
         """Return what stands for settings in a row."""

@@ -158,7 +158,8 @@ class FileLog(PrivateFile):
         """
         self._ended = True
         failed = len(result.failed)
-        status = "partial" if result.done or result.skipped else "failed"
+        written = result.done or result.skipped or result.totals.records
+        status = "partial" if written else "failed"
         counts = {"complete": result.done, "failed": failed, "skipped": result.skipped}
         counts["bad_records"] = self._left_out.total()
         self._write("run", 0, status if failed else "complete", counts | _sums(result.totals))

@@ -191,10 +191,6 @@ class _Flow:
         spec = self.work.sanitizer.spec
         if spec.consistent or spec.only:  # a record has the number of its first text
             sizes = [len(record.texts) for record in batch]
-            if spec.consistent is Unit.UNIT and not self.work.units:
-                # A message is a context of its own, but a name of a column may stand in others.
-                pairs = zip(sizes, batch, strict=True)
-                sizes = [*chain(*([n] if record.kinds else [1] * n for n, record in pairs))]
             numbers = list(chain(*map(repeat, accumulate(sizes, initial=first), sizes)))
         audited = self.work.audit is not None or self.work.review is not None
         spans = _spans_of(batch)

@@ -34,7 +34,6 @@ from dpsan.sanitize.decided import MOST, DecidedTexts, Shared
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.result import Sanitized, Texts, joined, together
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.spanned_tokens import Spans
 
 _MARK: Final = np.dtype("<u8")
 _PASSING: Final = 1 << 16
@@ -71,6 +70,15 @@ class Pending:
         return bool(self.units) or any(isinstance(r, Sanitized) and any(r.drawn) for r in results)
 
 
+def is_context(batch: Texts) -> bool:
+    """Return whether the texts of a call are one context."""
+    return len(batch.numbers) > 1 and batch.numbers[0] == batch.numbers[1]
+
+
+def _digest(key: bytes, text: bytes) -> bytes:
+    return blake2b(text, key=key, digest_size=16).digest()
+
+
 class Passing(set[bytes]):
     """Texts of which no word is replaced, whatever the unit: agents send the same ones again.
 
@@ -81,13 +89,15 @@ class Passing(set[bytes]):
         super().__init__()
         self._key = new_key()
 
-    def digests(self, texts: Sequence[str], spans: Sequence[Spans] | None = None) -> list[bytes]:
-        """Return what stands for texts, and for the type of those that are a span of one."""
-        raw = [text.encode("utf-8", "surrogatepass") for text in texts]
-        for at, of_text in enumerate(spans or ()):
+    def digests(self, batch: Texts) -> list[bytes]:
+        """Return what stands for texts with their types; of a context each depends on all."""
+        raw = [text.encode("utf-8", "surrogatepass") for text in batch.texts]
+        for at, of_text in enumerate(batch.spans or ()):
             if of_text:  # all of the text, see Record.kinds; no text has a byte of 255
                 raw[at] += b"\xff" + "".join(of_text[0][2:]).encode()
-        return [blake2b(text, key=self._key, digest_size=16).digest() for text in raw]
+        alone = [_digest(self._key, text) for text in raw]
+        context = b"".join(alone) if is_context(batch) else b""
+        return [_digest(self._key, one + context) for one in alone] if context else alone
 
     def learn(self, texts: Sequence[str], digests: Sequence[bytes], done: Sanitized) -> None:
         """Take in those of some texts that passed."""
@@ -115,7 +125,7 @@ class Seen(dict[str, tuple[bytes, dict[bytes, str]]]):
             row: of the unit, as it is now; None without one.
         """
         digest, lines = self.get(unit, (b"", {}))
-        if row is None or digest != self._digest(row):
+        if row is None or digest != _digest(self._key, row):
             self.pop(unit, None)
             return {}
         return lines
@@ -123,16 +133,13 @@ class Seen(dict[str, tuple[bytes, dict[bytes, str]]]):
     def moved(self, unit: str, row: bytes) -> None:
         """Take in the new row of a unit."""
         self._grow(_HELD >> 16)
-        self[unit] = self._digest(row), self.get(unit, (b"", {}))[1]
+        self[unit] = _digest(self._key, row), self.get(unit, (b"", {}))[1]
 
     def learn(self, unit: str, digests: Sequence[bytes], lines: Sequence[str]) -> None:
         """Take in outputs of a unit, if it has a row."""
         if unit in self:
             self[unit][1].update(zip(digests, lines, strict=True))
             self._grow(sum(map(len, lines)) + (_HELD >> 17) * len(lines))
-
-    def _digest(self, row: bytes) -> bytes:
-        return blake2b(row, key=self._key, digest_size=16).digest()
 
     def _grow(self, size: int) -> None:
         self._size += size

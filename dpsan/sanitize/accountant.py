@@ -162,6 +162,8 @@ class MemoTotals:
     """The same of deltas."""
     units: int = 0
     """Units, over the life of the memo."""
+    again: int = 0
+    """Messages and units of this run that were drawn under other settings before."""
 
 
 @dataclass(frozen=True)

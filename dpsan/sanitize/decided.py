@@ -201,10 +201,13 @@ class Decided:
         decision = self.decision
         columns = (decision.possessive.tolist(), decision.group.tolist(), decision.text.tolist())
         for word, token, owns, group, text in zip(self.originals, tokens, *columns, strict=True):
-            written, of = (word, token.rstrip("\n")), classes[group] or ""
-            if owns and word[-1] not in "sS" and written[1][-1] in "sS":
-                rows[text].append((*written, of))
-            original, bare = (_OWNS.sub("", part) for part in written) if owns else written
+            original, bare, of = word, token.rstrip("\n"), classes[group] or ""
+            if bare != token:  # a cut word, or a phrase over a line's end, has the break behind it
+                original = " ".join(word.replace("-\n", "").split())
+            if owns and original[-1] not in "sS" and bare[-1] in "sS":
+                rows[text].append((original, bare, of))
+            if owns:
+                original, bare = _OWNS.sub("", original), _OWNS.sub("", bare)
             rows[text].append((original, bare, of))
         behind = dict(zip(self.order.tolist(), self.between, strict=True))
         dated = np.array([classes[group] == DATES for group in decision.group.tolist()], np.bool_)

@@ -368,7 +368,8 @@ class OnlyRewriter:
             if spans is None
             else [marked for of_text in pieces for _, marked in of_text],
         )
-        decisions = [self.decided(contexts.part(*block)) for block in blocks(contexts.texts)]
+        at_once = blocks(contexts.texts, contexts.numbers)
+        decisions = [self.decided(contexts.part(*block)) for block in at_once]
         return DecidedTexts(decisions, counts, invisible)
 
     def in_units(

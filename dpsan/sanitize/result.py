@@ -60,11 +60,15 @@ class Texts(NamedTuple):
     undrawn: bool = False
     """True if it is only decided what is replaced: one process draws for all parts of a unit."""
 
+    def chosen(self, indices: Sequence[int]) -> Texts:
+        """Return some of the texts, by their indices."""
+        texts, numbers = [self.texts[at] for at in indices], [self.numbers[at] for at in indices]
+        spans = None if self.spans is None else [self.spans[at] for at in indices]
+        return self._replace(texts=texts, numbers=numbers, spans=spans)
+
     def part(self, first: int, last: int) -> Texts:
         """Return some of the texts."""
-        spans = None if self.spans is None else self.spans[first:last]
-        texts, numbers = self.texts[first:last], self.numbers[first:last]
-        return self._replace(texts=texts, numbers=numbers, spans=spans)
+        return self.chosen(range(first, last))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from dpsan.embeddings.store import Store
 from dpsan.embeddings.words import Embeddings
+from dpsan.errors import unknown_name
 from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
@@ -93,7 +94,10 @@ class Sanitizer:
         seed: str | int | None = None,
         allow_unproved: bool = False,
         cache: Path | str | Store | None = None,
+        **more: Never,
     ) -> None:
+        for name in more:
+            raise unknown_name("argument", name, SETTINGS)
         given = {name: value for name, value in locals().items() if name in SETTINGS}
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
         path = Path(str(embeddings)) if embeddings is not None and loaded is None else None
@@ -292,6 +296,9 @@ class Sanitizer:
             TypeError: anything else than strings and None; a dict or a table.
             UsageError: spans that are not in their texts, of other texts, or of no known type.
         """
+        if isinstance(spans, str) or not isinstance(spans, Iterable | None):
+            got = f"got {type(spans).__name__}: several texts go into one list"
+            raise TypeError(f"spans must be pairs of whole numbers ({got})")
         if isinstance(texts, str):
             return self.rewrite([texts], None if spans is None else [spans])[0]
         every = strings_of(texts)

@@ -195,6 +195,13 @@ class Settings:
             what = f"{name} must be a {kind.__name__} (got {type(value).__name__})"
             hint = "name it: epsilon=8" if name == "mechanism" else ""
             refuse(value is not None and not isinstance(value, kind), what, hint)
+        for name in ("keep", "public"):
+            words = given.get(name)
+            if not isinstance(words, str | Path | None):
+                given[name] = [*words] if isinstance(words, Iterable) else [words]
+                wrong = [type(word).__name__ for word in given[name] if not isinstance(word, str)]
+                what = f"{name} must be a list of words (got {(wrong or [''])[0]})"
+                refuse(wrong, what, f"such as {name}=['IBM']")
         made, keep, public = cls(**given), given.get("keep"), given.get("public")
         only, classes = given.get("only"), given.get("classes")
         if public is not None:  # a file of the command line may have the name of a list
@@ -235,6 +242,8 @@ class Settings:
         from dpsan.mechanisms.registry import check_base, mechanism_class
 
         name = self.mechanism
+        epsilon = name.replace(".", "", 1).isdecimal()
+        refuse(epsilon, f"unknown mechanism '{name}'", f"name it: epsilon={name}")
         hint = Hint(f"only={name!r}", f"--only {name}")
         refuse(name in FIELD_CLASSES or name in PRESETS, f"{name!r} names classes of words", hint)
         kind = mechanism_class(name, self.own_sha256)

@@ -7,8 +7,8 @@ word, this one passes less.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
-from operator import index
+from itertools import accumulate, groupby, pairwise
+from operator import index, itemgetter
 from typing import Any, Final, TypeAlias
 
 import regex
@@ -152,9 +152,20 @@ def batches(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int,
         yield bounds[begin], bounds[end]
 
 
-def blocks(contexts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield first and last of contexts of which arrays are made at once."""
-    yield from _runs([*map(len, contexts)])
+def blocks(texts: Sequence[str], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of texts of which arrays are made at once, mostly whole contexts.
+
+    Args:
+        numbers: of the context of each text.
+    """
+    bounds, sizes = [0], list[int]()
+    for _, context in groupby(zip(numbers, map(len, texts), strict=True), itemgetter(0)):
+        lengths = [length for _, length in context]
+        parts = [lengths] if sum(lengths) <= _AT_ONCE else [[length] for length in lengths]
+        sizes += map(sum, parts)
+        bounds += accumulate(map(len, parts), initial=bounds.pop())
+    for begin, end in _runs(sizes):
+        yield bounds[begin], bounds[end]
 
 
 def _runs(sizes: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -147,7 +147,7 @@ def read_word_list(path: Path, tokenizer: str | None = None, most: int = 1) -> l
 
     Args:
         tokenizer: every word must be one token of this tokenizer; default: any string.
-        most: words of a phrase, with one blank or hyphen between them and no digit.
+        most: words of a phrase, with blanks or a hyphen between them and no digit or address.
 
     Raises:
         InputError: missing, not UTF-8, or a word of several tokens.
@@ -160,7 +160,7 @@ def read_word_list(path: Path, tokenizer: str | None = None, most: int = 1) -> l
             if tokenizer is not None and not is_token(word, tokenizer):
                 parts = re.split("[ -]", word := " ".join(word.split()))
                 apart = all(is_token(part, tokenizer) for part in parts)
-                if not apart or len(parts) > most or re.search(r"\d", word):
+                if not apart or len(parts) > most or re.search(r"[\d@./:]", word):
                     raise InputError(path, SEVERAL, SEVERAL_HINT, line=number)
             words.append(word)
     return words

@@ -67,6 +67,15 @@ def test_files_of_an_earlier_run_count_where_they_are_skipped(tmp_path):
     assert "1 of 3 files are complete" in first.message()
 
 
+def test_what_excludes_resume_names_no_resume(tmp_path):
+    inputs, out = [tmp_path / "a.txt"], tmp_path / "out"
+    for name, told in (("map_", False), ("review", False), ("audit", True)):
+        files = RewriteOptions(files=inputs, output_dir=out, **{name: tmp_path / "file"})
+        message = Completed(files).message()
+        assert "0 of 1 files are complete (" in message
+        assert ("--resume" in message) == told
+
+
 # Signals where Python cannot raise; the scoreboard sends them early, late and at once.
 
 

@@ -1,5 +1,6 @@
 """Lines of several words in a list of one's own are found as a whole (issue 60)."""
 
+import json
 from itertools import product
 
 import pytest
@@ -47,7 +48,11 @@ def tokens(only, text):
     ("Grace New Mills Young", ["New Mills"]),
     ("New New Mills Mills", ["New Mills"]),
     ("van der Krone, Saint Denis", []),
-    ("Grace\nYoung", []),
+    (
+        "Grace\nYoung, New\tMills. van  der \n Kron's",
+        ["Grace\nYoung", "New\tMills", "van  der \n Kron"],
+    ),
+    ("Grace\n\nYoung, New\n>Mills, Grace \n \n Young", []),
 )
 def test_a_phrase_is_found_as_a_whole_and_its_words_are_not(own, text, found):
     rows = tokens(own(), text)
@@ -90,7 +95,17 @@ def test_a_phrase_comes_back_with_a_map(own, dpsan, tmp_path):
     assert back.stdout.decode() == text
 
 
-@cases("line", "a b c d e", "Haus 5", "New, Mills", "a_b c!", "it's ours now")
+@cases(
+    "line",
+    "m@b.org Lopez",
+    "@maria Lopez",
+    "b.org Ltd",
+    "a b c d e",
+    "Haus 5",
+    "New, Mills",
+    "a_b c!",
+    "it's ours now",
+)
 def test_what_could_not_be_found_is_refused(own, line):
     with pytest.raises(InputError, match=r"own\.txt:2: "):
         Settings.read(only=own(["Zorblax", line]))
@@ -101,3 +116,19 @@ def test_blanks_are_one_and_classes_with_epsilon_take_words(own):
     assert kind.groups == (("New Mills", "b"),)
     with pytest.raises(InputError, match=r"own\.txt:1: not one token"):
         Settings.read(epsilon=8, classes=own(["New Mills", "b"]))
+
+
+def test_no_phrase_goes_from_one_text_to_the_next(own):
+    sanitizer = Sanitizer(only=own())
+    assert sanitizer.rewrite_object(["Grace", "Young"]) == ["Grace", "Young"]
+
+
+def test_a_phrase_that_a_line_cuts_is_the_same_one(own, dpsan, tmp_path):
+    """It keeps the break, behind it, and its replacement; its row of the map has none."""
+    text = "He left New Mills, and New\nMills left him. In\nNew\t Mills.\n"
+    given = ("rewrite", "-q", "--only", own(), "--map", "map")
+    done = dpsan(*given, stdin=text.encode(), cwd=tmp_path, status=0).stdout.decode()
+    word = done.removeprefix("He left ").partition(", and ")[0]
+    assert done == f"He left {word}, and {word}\n left him. In\n{word}.\n"
+    rows = (tmp_path / "map").read_text().splitlines()[1:]
+    assert [json.loads(row)["original"] for row in rows] == ["New Mills", "New\t Mills"]

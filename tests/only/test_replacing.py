@@ -656,3 +656,14 @@ def test_a_string_whose_pieces_are_words_of_its_unit_is_written():
     text += "7a2921ef91ea6c470971baf6fbaf2efbaf"
     (written,) = Sanitizer(only="sensitive").rewrite([text])
     assert "6c470971" not in written
+
+
+@pytest.mark.parametrize(
+    "text", ["Write to Maria Lopez, @marialopez.", "Maria Lopez (@maria_l) left."]
+)
+def test_a_handle_hides_among_the_names_that_it_follows(text):
+    """The statement said that the smallest group has 1 word."""
+    sanitizer = Sanitizer(only="people")
+    figures = sanitizer.sanitize([text], b"k" * 32).forms
+    names = sanitizer.sanitize([text.partition("@")[0]], b"k" * 32).forms
+    assert figures.smallest == names.smallest > 1000

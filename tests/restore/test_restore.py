@@ -490,3 +490,66 @@ def test_what_is_short_comes_back_beside_its_word(tmp_path, dpsan):
     assert out != text + "\n"
     done = dpsan("restore", "--map", tmp_path / "map", tmp_path / "out")
     assert done.stdout.decode() == text + "\n"
+
+
+DATES = [
+    ("23", "10", "dates"),
+    ("Oct", "Mar", "dates"),
+    ("October", "March", "dates"),
+    ("2019", "2001", "dates"),
+    ("23 Oct 2019", "10 Mar 2001", "dates"),
+    ("23 Oct", "10 Mar", "dates"),
+    ("Lee", "Pam", "names"),
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "torn"),
+    [
+        ("on 10 Mar 2001, 10 Mar, 2001 and 10 Mar.", "on 23 Oct 2019, 23 Oct, 2019 and 23 Oct.", 0),
+        ("on 10 March 2001", None, 1),
+        ("on March 10th, the 10th of March 2001, 2001 Mar 10", None, 3),
+        ("on 2001-03-10, 10/03/2001, 3.10.2001", None, 0),
+        ("in May 2001, März 2001, 5 mai 2001", None, 3),
+        ("in March 2001, Mar 2001", "in October 2019, Oct 2019", 0),
+        ("12 Pam 2001 March: 2001 10 Pam", "12 Lee 2019 October: 2019 10 Lee", 0),
+        ("12 Pam 10 March 2001", "12 Lee 10 March 2001", 1),
+        ("5 May 2010 and 17 June", None, 0),
+    ],
+)
+def test_a_date_comes_back_whole_or_not_at_all(answer, expected, torn):
+    """Its month and year came back, and its day stayed: a date that neither text has."""
+    found, counts = restored(answer, DATES)
+    assert found == (answer if expected is None else expected)
+    assert counts.get("dates", 0) == torn
+
+
+def test_what_a_document_leaves_out_is_said(dpsan, tmp_path):
+    mail = "From: ann@a.org\nSubject: Grace\nX-Ticket: 5\n\nDear Grace Young,\nwrite.\n"
+    (tmp_path / "a.eml").write_text(mail)
+    dpsan("rewrite", "-q", "--only", "names", "--map", "m", "-o", "b.eml", "a.eml", cwd=tmp_path)
+    answer = (tmp_path / "b.eml").read_text()
+    (tmp_path / "b.eml").write_text("From: eve@a.org\n" + answer)
+    done = dpsan("restore", "-q", "--map", "m", "b.eml", cwd=tmp_path, status=0)
+    assert b"Dear Grace Young," in done.stdout
+    assert b"From" not in done.stdout
+    assert done.stderr.startswith(b"dpsan: left out: 1 From header (man dpsan, ")
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_a_map_that_others_may_read_is_refused(dpsan, tmp_path, mode):
+    path = write_map(tmp_path / "t.map", {"1": TICKET})
+    path.chmod(mode)
+    done = dpsan("restore", "--map", path, stdin=b"Pam", status=1)
+    assert done.stdout == b""
+    assert done.stderr == f"dpsan: {path}: others may read the map (chmod 600 {path})\n".encode()
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+@pytest.mark.parametrize("date", ["10 March 2001", "2001 Mar 10", "March 10th, 2001", "5 March"])
+def test_a_date_that_chunks_cut_stays_whole(date, size):
+    text = f"Pam came on {date}, and Pam left after a while with all of her things."
+    chunks = Chunks(originals(DATES))
+    parts = [chunks.add(text[at : at + size]) for at in range(0, len(text), size)]
+    assert "".join([*parts, chunks.end()]) == text.replace("Pam", "Lee")
+    assert sum(map(bool, parts)) > 2

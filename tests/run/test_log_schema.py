@@ -130,3 +130,17 @@ def test_an_empty_input_has_a_row(logged, kind):
 
 if __name__ == "__main__":
     PATH.write_text(written())
+
+
+def test_a_stream_of_which_a_part_was_written_is_no_failure_without_output(logged, tmp_path):
+    """It was failed, which says that nothing was written."""
+    (tmp_path / "part.jsonl").write_text('{"b": "Maria"}\nno json\n')
+    run = ("rewrite", "-q", "--only", "people", "--log-json", "log", "-k", "b")
+    for more, whole in (
+        ((), "partial"),
+        (("-o", "out.jsonl"), "failed"),
+        (("-O", "out"), "failed"),
+    ):
+        status, rows = logged(*run, *more, "part.jsonl")
+        assert (status, rows[""]["status"]) == (1, whole)
+        assert rows["part.jsonl"]["status"] == "failed"

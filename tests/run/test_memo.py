@@ -375,3 +375,15 @@ def test_the_command(dpsan, tmp_path):
     ):
         done = dpsan(*line, *chat, *more, cwd=tmp_path)
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("unit", [[], ["--unit", "a"]])
+def test_other_options_draw_again_and_say_so(dpsan, tmp_path, unit):
+    """Also with -q: two outputs tell more than one."""
+    (tmp_path / "in.txt").write_text("one two\nthree\n")
+    line = ("rewrite", "-q", "-m", "krr", "--vocab-size", "100", "--memo", "m", *unit, "in.txt")
+    for epsilon, many in (("2", 0), ("2", 0), ("4", 1 if unit else 2), ("4", 0), ("2", 0)):
+        done = dpsan(*line, "-e", epsilon, cwd=tmp_path, status=0)
+        told = f"drawn again, under other options, messages or units that the memo has: {many};"
+        assert (told.encode() in done.stderr) == (many > 0)
+        assert (b"drawn again" in done.stderr) == (many > 0)

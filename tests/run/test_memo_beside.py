@@ -94,3 +94,30 @@ def test_a_map_has_what_a_memo_with_units_replaced(run, dpsan, tmp_path):
 )
 def test_what_a_memo_excludes_has_a_reason(run, options, told):
     assert told in run(*PEOPLE, *options.split(), status=2)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["-o", "m/out.jsonl"],
+        ["-O", "m/out"],
+        ["-O", "m"],
+        ["--map", "m/map"],
+        ["--review", "link/review"],
+        ["--log-json", "m/log"],
+        ["--ledger", "m/ledger", "--numbers", "value", "-e", "2"],
+    ],
+)
+def test_no_file_is_written_into_the_directory_of_a_memo(run, tmp_path, more):
+    (tmp_path / "link").symlink_to("m")
+    told = run(*PEOPLE, *UNITS, *more, status=2)
+    assert "lies in the memo m, which is a directory of its own" in told
+    assert not (tmp_path / "m").exists()
+
+
+def test_restore_writes_nothing_into_a_memo(run, dpsan, tmp_path):
+    run(*PEOPLE, *UNITS)
+    restore = ("restore", "--memo", "m", "--unit", "a", "-o", "m/answer")
+    done = dpsan(*restore, stdin=b"Hello.", cwd=tmp_path, status=2)
+    assert b"lies in the memo m" in done.stderr
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["memo.sqlite"]

@@ -243,3 +243,14 @@ def test_a_key_that_is_not_ours_alone_is_refused(made, tmp_path, harm):
     acts[harm]()
     with pytest.raises(CacheError):
         made()
+
+
+def test_lines_that_became_contexts_are_noticed(folder, dpsan):
+    """With --only a line is a context of its own where it is written at once."""
+    run = ("rewrite", "-q", "--only", "names", "-O", "out", "--resume")
+    dpsan(*run, "0.txt", cwd=folder, status=0)
+    done = dpsan(*run, "--line-buffered", "0.txt", "1.txt", cwd=folder, status=2)
+    assert b"other options: --line-buffered not given, now given (" in done.stderr
+    drawn = (*BASE, "-e", "8", "-O", "drawn", "--resume")  # it changes no word
+    dpsan(*drawn, "0.txt", cwd=folder, status=0)
+    dpsan(*drawn, "--line-buffered", "0.txt", "1.txt", cwd=folder, status=0)

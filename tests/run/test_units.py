@@ -4,7 +4,8 @@ import json
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from itertools import combinations
+from itertools import combinations, product
+from string import ascii_lowercase
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -307,6 +308,13 @@ def test_what_cannot_be_is_refused(dpsan, tmp_path):
             memo.rewrite("a", unit="")
         with pytest.raises(TypeError):
             memo.rewrite("a", unit=7)
+    with Memo(tmp_path / "m", ONLY) as memo:
+        memo.rewrite("Maria", "a")
+        for call in (memo.restore, memo.restore_object, memo.rewrite_object):
+            with pytest.raises(TypeError, match=r"units must be strings \(got NoneType"):
+                call("Maria", None)
+        with pytest.raises(TypeError, match=r"restore takes a string \(got NoneType: restore_ob"):
+            memo.restore(None, "a")
     by_value = Sanitizer(only="sensitive", numbers="value", epsilon=2)
     with Memo(tmp_path / "n", by_value) as memo, pytest.raises(UsageError, match="by value"):
         memo.rewrite("a", unit="a")
@@ -318,7 +326,9 @@ def test_what_cannot_be_is_refused(dpsan, tmp_path):
     assert b"--unit-field needs --map FILE or --memo DIR" in done.stderr
     done = dpsan(*line, "--unit-field", "id", "--memo", "m", cwd=tmp_path)
     assert b"a.csv:3: no name in the field of units" in done.stderr
-    dpsan("rewrite", "--memo", "m", "--forget", "a", "a.csv", cwd=tmp_path, status=2)
+    for more in (["a.csv"], ["--only", "people"], ["--unit", "a"], ["-o", "out"]):
+        done = dpsan("rewrite", "--memo", "m", "--forget", "a", *more, cwd=tmp_path, status=2)
+        assert b"--forget erases a unit, and rewrites nothing (" in done.stderr
 
 
 def test_a_unit_that_is_erased_meanwhile_is_not_drawn_again(tmp_path):
@@ -363,7 +373,9 @@ def test_what_an_erased_unit_had_is_not_written_again(tmp_path, monkeypatch):
         two.forget("a")
         assert one.restore(one.rewrite(old, "a"), "a") == old
         rewritten = one._rewritten
-        monkeypatch.setattr(one, "_rewritten", lambda *given: two.forget("a") and rewritten(*given))
+        monkeypatch.setattr(
+            one, "_rewritten", lambda *given, **how: two.forget("a") and rewritten(*given, **how)
+        )
         assert [one.restore(line, "a") for line in one.rewrite([old, new], "a")] == [old, new]
         monkeypatch.setattr(one, "_rewritten", rewritten)
         assert one.forget("a")
@@ -386,6 +398,7 @@ def test_a_surname_in_an_address_beside_another_one_stays_itself_in_its_unit(tmp
     [
         ({"name": "Hope Baker", "text": "Hope and Zork met. hope"}, ("name:names", "text")),
         ({"name": "Hope Baker", "text": "Hope and Zork met. hope"}, ("**",)),
+        ({"note": "Dear Hope,", "text": "Hope springs"}, ("**",)),
     ],
 )
 def test_a_name_of_a_column_is_replaced_in_the_other_fields_of_its_record(
@@ -406,3 +419,61 @@ def test_a_name_of_a_column_is_replaced_in_the_other_fields_of_its_record(
         assert first == last
         column = next(iter(row.values()))
         assert not {*pieces(column)} & {*pieces(other["text"])}
+
+
+def test_strings_of_one_value_are_one_context(tmp_path):
+    """A name that one of them declares was a plain word in the others."""
+    value, alone = {"to": "Dear Hope,", "text": "Hope springs"}, {"text": "Hope springs"}
+    with Memo(tmp_path, ONLY) as memo:
+        assert memo.rewrite_object(alone, "a") == alone
+        assert memo.passes(alone)
+        drawn = memo.rewrite_object(value, "a")
+        name = drawn["to"].removeprefix("Dear ").removesuffix(",")
+        assert drawn == {"to": f"Dear {name},", "text": f"{name} springs"}
+        assert name != "Hope"  # units draw no ordinary words
+        assert memo.rewrite_object(value, "a") == drawn
+        assert memo.rewrite_object(alone, "a") == alone
+        assert memo.rewrite("Hope springs", "a") == "Hope springs"
+        assert memo.restore_object(drawn, "a") == value
+        assert not memo.passes(value)
+
+
+def test_a_record_is_one_context_wherever_arrays_end(tmp_path):
+    """Behind the first million characters of a batch, a name of its other string passed."""
+    rest = ["the " * 249, "Dear Hope,", "Hope springs"]
+    batch = Texts(["the " * ((1 << 18) - 253), *rest], b"k" * 32, [0, 1, 1, 1])
+    decided = ONLY.by_unit().replacing.decided_unit(batch)
+    assert sum(len(block.decision.at) for block in decided.blocks) == 2
+
+
+def test_words_that_share_a_replacement_are_told_and_stay(tmp_path, dpsan):
+    """A group of 1,427 surnames is used up by 1,500; restore cannot know which one was meant."""
+    letters = product("aeioubcd", "klmnoprstvwz", ascii_lowercase[:16])
+    surnames = [f"Mr. Zor{''.join(three)}ex called." for three in letters]
+    with Memo(tmp_path / "m", ONLY) as memo:
+        with pytest.warns(match=r"\d+ replacements: .*restore leaves them"):
+            written = memo.rewrite(surnames, unit="a")
+        assert memo.restore("\n".join(written), "a") != "\n".join(surnames)
+    (tmp_path / "in.txt").write_text("\n".join(surnames) + "\n")
+    rewrite = ("rewrite", "-q", "--only", "people", "--memo", "n", "--unit", "a", "in.txt")
+    done = dpsan(*rewrite, cwd=tmp_path, status=0)
+    many = int(re.search(rb"restore leaves (\d+) replacements that stand", done.stderr)[1])
+    back = dpsan("restore", "--memo", "n", "--unit", "a", stdin=done.stdout, cwd=tmp_path, status=0)
+    kept = int(
+        re.search(rb"(\d+) tokens unchanged: the memo has several originals", back.stderr)[1]
+    )
+    assert kept == 2 * many > 0
+    wrong = zip(back.stdout.splitlines(), "\n".join(surnames).encode().splitlines(), strict=True)
+    assert sum(one != other for one, other in wrong) == kept
+
+
+def test_a_date_is_the_same_one_in_all_records_of_a_unit(tmp_path):
+    """The order of two dates is kept where they stand in one record, whichever came first."""
+    with Memo(tmp_path, ONLY) as memo:
+        late = memo.rewrite("It was on 2024-05-09.", "a").split()[-1].rstrip(".")
+        both = memo.rewrite("From 2024-05-02 to 2024-05-09, and 2024-05-02.", "b")
+        again = memo.rewrite_object(["2024-05-09", "Since 2024-05-09, then 2024-05-20."], "a")
+    assert again[0] == late
+    assert again[1].startswith(f"Since {late}, then ")
+    first, second, third = re.findall(r"[\d-]{10}", both)
+    assert first == third < second

@@ -18,6 +18,7 @@ from identity import marker
 from support import audit_rows, cases, embed, fits, make_embeddings, marked
 
 import dpsan
+from dpsan import Memo
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
 from dpsan.privacy import randomness
@@ -593,3 +594,28 @@ def test_any_text_in_any_batches(texts, cut, unit):
         for part in parts:
             counts[1].add(part.marks.tolist())
         assert (counts[0], counts[0].count) == (counts[1], len(together))
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: Sanitizer("8"), r"unknown mechanism '8' \(name it: epsilon=8\)"),
+        (lambda: Sanitizer("0.5"), r"name it: epsilon=0\.5"),
+        (lambda: Sanitizer(eps=8), "unknown argument 'eps'; did you mean 'epsilon'"),
+        (lambda: Sanitizer(epsilon=8, keep=[5]), r"keep must be a list of words \(got int\)"),
+        (lambda: Sanitizer(epsilon=8, keep=5), r"keep must be a list of words \(got int\)"),
+        (lambda: Sanitizer(epsilon=8, public=["a", None]), r"public must .*\(got NoneType\)"),
+        (lambda: Sanitizer(only="names").rewrite("a", "b"), "several texts go into one list"),
+        (lambda: Sanitizer(only="names").rewrite(["a"], 5), r"spans must be .*\(got int"),
+        (lambda: Memo(None, Sanitizer(only="names")), r"directory must be a path \(got NoneType\)"),
+    ],
+)
+def test_a_wrong_argument_is_named_in_one_line(call, told):
+    with pytest.raises((UsageError, TypeError), match=told) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_words_of_a_generator_are_kept():
+    sanitizer = Sanitizer(only="names", keep=(word for word in ["Maria", "Hope"]))
+    assert sanitizer.rewrite("Maria Lopez").startswith("Maria ")
