@@ -199,7 +199,7 @@ def test_files_stay_small():
     assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
 
 
-MOST_LINES = 29_455
+MOST_LINES = 29_406
 """Lines of code of dpsan/.  It only goes down: lower it with every change that allows it."""
 
 
@@ -282,7 +282,7 @@ NEW_SETTING = {
         ('    ("only public",', '    ("volume=high fluent", "loud output is not fluent"),\n'),
         ('    ("unknown=mask"', '    ("volume=high", "the volume"),\n'),
     ],
-    "cli/options.py": [("    @staticmethod\n", '    volume: str = setting("volume")\n\n')],
+    "cli/options.py": [("    tokenizer: str =", '    volume: str = setting("volume")\n')],
     "sanitize/sanitizer.py": [
         ("        seed: str | int | None = None,", '        volume: str = "low",\n')
     ],
@@ -322,7 +322,7 @@ def test_a_new_setting_is_found_by_all_its_readers(tmp_path):
     commands = {
         "help": ["verify", "--help-all"],
         "wrong": [*rewrite, "--volume", "loud"],
-        "audit": ["DPSAN_VOLUME=high", *rewrite, "--audit", "a.jsonl"],
+        "audit": [*rewrite, "--volume", "high", "--audit", "a.jsonl"],
         "report": ["report", "a.jsonl"],
         "resume": [*rewrite, "--resume", "--volume", "high"],
         "other": [*rewrite, "--resume"],
@@ -330,9 +330,7 @@ def test_a_new_setting_is_found_by_all_its_readers(tmp_path):
     env = {"DPSAN_CACHE_DIR": str(tmp_path / "cache"), "COLUMNS": "100"}
     found = launched(tmp_path, READERS, *commands.values(), **env)
     done = dict(zip(commands, found, strict=True))
-    assert re.search(
-        r"--volume low\|high +How loud it is\. +\[env var: DPSAN_VOLUME", done["help"][1]
-    )
+    assert re.search(r"--volume low\|high +How loud it is\.", done["help"][1])
     assert done["wrong"][2] == "dpsan: --volume must be one of low, high (got loud)\n"
     assert "not protected here: the volume" in done["audit"][2]
     header = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0])

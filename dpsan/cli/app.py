@@ -15,7 +15,7 @@ import typer
 from dpsan import __version__
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import PIPE, TRACEBACK, DpsanError, UsageError, check_name, name_or_count
+from dpsan.errors import PIPE, TRACEBACK, DpsanError, name_or_count, refuse
 
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "
@@ -62,8 +62,8 @@ def _root(
     pass
 
 
-_OTHERS: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
-"""The variables that are not the defaults of options."""
+_VARIABLES: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
+"""All that is read of the environment."""
 
 _NUMBERS: Final = (Path(__file__).parent / "parser.tsv").read_text("utf-8").splitlines()[1:]
 """Sentences of the parser and of what checks numbers, and shorter ones."""
@@ -101,20 +101,15 @@ def _hint(error: Exception) -> str:
 
 
 def _check_variables() -> None:
-    """Refuse DPSAN_ variables of no option: a misspelt budget would be no budget.
+    """Refuse other DPSAN_ variables: who thinks that one is a budget would have none.
 
     Raises:
         UsageError: unknown variable.
     """
-    ours = {name for name in os.environ if name.startswith("DPSAN_")} - _OTHERS
-    if ours:  # commands are imported only now
-        options = (option for command in COMMANDS.values() for option in command.params)
-        names = {str(option.envvar) for option in options if option.envvar} | _OTHERS
-        for name in sorted(ours):
-            option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
-            if name not in names and option in DROPPED:
-                raise UsageError(f"unknown environment variable '{name}'", DROPPED[option])
-            check_name("environment variable", name, sorted(names))
+    for name in sorted(name for name in os.environ if name.startswith("DPSAN_")):
+        option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
+        hint = DROPPED.get(option, f"{option}, or --policy FILE")
+        refuse(name not in _VARIABLES, f"unknown environment variable '{name}'", hint)
 
 
 def _place(message: str) -> str:
@@ -167,8 +162,6 @@ def run() -> int:
         if files:
             such = f"no number stands before {files[0]}: is a shell variable unset?"
         text += f" ({such})" * (such != "" and text.endswith("not a number"))
-        if param and getattr(context.get_parameter_source(param.name), "name", "") == "ENVIRONMENT":
-            text = f"{param.envvar} is set: {text}"
         text = _place(text) + text
         what, _, near = text.partition(". Did you mean")
         dropped = "".join(sys.argv[1:2]).lower() in DROPPED

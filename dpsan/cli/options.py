@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields
 from functools import cached_property
@@ -209,15 +209,6 @@ class Sanitizing(Vocabulary, Privacy):
     tokenizer: str = setting("tokenizer", checked=False)  # its values are checked later
     allow_unproved: bool = setting("allow_unproved")
 
-    @staticmethod
-    def unused(given: Mapping[str, Any]) -> Collection[str]:
-        """Return what ``--only`` has no use for."""
-        if given["only"] is None:
-            return ()
-        undrawn = [name for name, about in SETTINGS.items() if about.undrawn]
-        counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
-        return [name for name in (*undrawn, *counted) if name in given]
-
     def check_epsilon(self) -> None:
         """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
         what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
@@ -230,13 +221,11 @@ class Sanitizing(Vocabulary, Privacy):
 class Reading(Command):
     """Options of how the bytes of a file are read."""
 
-    format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
+    format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
-    delimiter: str | None = option(
-        "--delimiter CHAR", panel=INPUT, variable=True, capability="takes_delimiter"
-    )
+    delimiter: str | None = option("--delimiter CHAR", panel=INPUT, capability="takes_delimiter")
     r"""Character between the cells of a table, such as ';' or '\t'."""
-    encoding: str = option("--encoding NAME", "utf-8", panel=INPUT, variable=True)
+    encoding: str = option("--encoding NAME", "utf-8", panel=INPUT)
     """Encoding of input and output."""
 
     def cell_delimiter(self) -> str:

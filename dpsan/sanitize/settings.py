@@ -37,8 +37,6 @@ class Setting:
     default: Any
     flags: str
     """``-e, --epsilon X``; values of the form ``a|b|c`` are all that there are."""
-    variable: bool = True
-    """True if the environment may hold the default of the option."""
     rare: bool = False
     """True if the help shows it below all others."""
     noun: str = ""
@@ -92,7 +90,7 @@ class Settings:
     """Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one of your
     own."""
     parameters: dict[str, Any] = declared(
-        {}, "-p, --param NAME=VALUE", variable=False, undrawn="mechanism", keyed=False
+        {}, "-p, --param NAME=VALUE", undrawn="mechanism", keyed=False
     )
     """Set a parameter of the mechanism, such as k=20. Repeatable."""
     public: PublicWords | None = declared(
@@ -158,18 +156,16 @@ class Settings:
     identifiers, names,places, a FILE of words, FILE:names, or spans for --spans alone. Takes no
     epsilon: which word of its group stood there is hidden completely. All other words pass
     unchanged: NOT PROTECTED."""
-    classes: tuple[WordClass, ...] = declared(
-        (), "--class CLASSES", variable=False, content=_digests
-    )
+    classes: tuple[WordClass, ...] = declared((), "--class CLASSES", content=_digests)
     """Read each group of these classes as one input, such as sensitive: which word of the group
     stood there is hidden completely. --epsilon bounds any two words. Repeatable."""
     roles: str = declared("on", "--roles on|off", noun="setting of roles")
     """With --only: `off` draws all names from one group, all places from another, and words of
     health whatever part of the body they are about. Less is public; the text reads worse."""
-    fluent: bool = declared(False, "--fluent", variable=False, keyed=False)
+    fluent: bool = declared(False, "--fluent", keyed=False)
     """Make the drawn words read, with a public language model. The guarantee stays; many words are
     guesses. Needs an epsilon of 7 or more."""
-    allow_unproved: bool = declared(False, "--allow-unproved", variable=False, keyed=False)
+    allow_unproved: bool = declared(False, "--allow-unproved", keyed=False)
     """Run a mechanism whose guarantee is not PROVED."""
     mapped: bool = False
     """True if a map tells for each replacement what it stands for (``only``)."""
