@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 STDIN: Final = Path("-")
 _SOME: Final = ("leaves_out", "takes_header", "takes_delimiter")
 """Capabilities that one of several named files must have; of other ones, all files must."""
+_EVERY: Final = ("takes_budget", "takes_spans", "copyable", "takes_units")
+"""Capabilities that all files must have, below a directory and with a policy too."""
 _FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 
@@ -298,9 +300,10 @@ class Container(Reading):
         self.cell_delimiter()
         for item in fields(self):
             capability = str(item.metadata.get("capability", ""))
-            if capability and self.is_given(item) and not self.from_policy(item):
+            every = capability in _EVERY
+            if capability and self.is_given(item) and (every or not self.from_policy(item)):
                 # Among files that -r found, an option may concern some of them only.
-                mixed = capability in _SOME or getattr(self, "recursive", False)
+                mixed = capability in _SOME or (getattr(self, "recursive", False) and not every)
                 if not (any if mixed else all)(getattr(kind, capability) for kind in kinds):
                     raise UsageError(f"{item.metadata['name']} is for {formats_with(capability)}")
         return kinds

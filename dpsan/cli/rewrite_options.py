@@ -40,7 +40,7 @@ class RewriteOptions(Container, Sanitizing):
         "--policy FILE", panel=PRIVACY, decides=False, is_eager=True, callback=_read_policy
     )
     """Take these options from FILE, in TOML; those on the command line win."""
-    budget: float | None = option("--budget X", panel=PRIVACY)
+    budget: float | None = option("--budget X", panel=PRIVACY, capability="takes_budget")
     """Refuse a record whose draws cost more than the LDP epsilon X; with --ledger, those of all
     runs."""
     memo: Path | None = option("--memo DIR", panel=PRIVACY, use=None)
@@ -52,7 +52,7 @@ class RewriteOptions(Container, Sanitizing):
     """Add up in FILE what each record has cost over all runs, for --budget."""
     recursive: bool = flag("-r, --recursive", panel=INPUT)
     """Read all files below a directory, except hidden ones and links."""
-    spans: Path | None = option("--spans FILE", panel=INPUT)
+    spans: Path | None = option("--spans FILE", panel=INPUT, capability="takes_spans")
     """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
     the group of their type. All other words pass: NOT PROTECTED."""
     strict: bool = flag("--strict", panel=INPUT, decides=False, capability="leaves_out")
@@ -79,7 +79,7 @@ class RewriteOptions(Container, Sanitizing):
     map_: Path | None = option("--map FILE", panel=OUTPUT, use=Use.WRITTEN, decides=False)
     """With --only: write what each replacement stands for, so that 'dpsan restore' can put it
     back. FILE is as sensitive as the input."""
-    unit_field: str | None = option("--unit-field NAME", panel=OUTPUT)
+    unit_field: str | None = option("--unit-field NAME", panel=OUTPUT, capability="takes_units")
     """The column or JSON path that names a record's unit, such as a conversation. With --memo,
     each distinct word of a unit has one replacement in all runs. With --map, in all files of the
     run; default: each record is a unit, named by file and line."""
@@ -95,7 +95,7 @@ class RewriteOptions(Container, Sanitizing):
     """With -O: skip finished outputs."""
     dry_run: bool = flag("-n, --dry-run", panel=OUTPUT, decides=False)
     """Write nothing. Print the number of words, the privacy cost and three examples."""
-    copies: int = option("--copies N", 1, min=1, max=1000, panel=OUTPUT)
+    copies: int = option("--copies N", 1, min=1, max=1000, panel=OUTPUT, capability="copyable")
     """Write N independent outputs of every record. They cost N times epsilon."""
     jobs: int | None = option("-j, --jobs N", min=1, max=1024, panel=RUNNING, decides=False)
     """Number of processes. Each holds the vectors; with --engine ray, default one for each CPU."""
