@@ -69,10 +69,12 @@ _NUMBERS: Final = (Path(__file__).parent / "parser.tsv").read_text("utf-8").spli
 """Sentences of the parser and of what checks numbers, and shorter ones."""
 
 
-def _plain(message: str) -> str:
-    """Return a message of the parser as our own are."""
+def _plain(command: str, message: str) -> str:
+    """Return a message of the parser about a command as our own are."""
+    message = f"{command}|{message}"
     for pattern, ours in (row.split("\t") for row in _NUMBERS):
         message = re.sub(pattern, ours, message)
+    message = message.removeprefix(f"{command}|")
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
 
 
@@ -130,13 +132,12 @@ def run() -> int:
         result = app(standalone_mode=False, prog_name="dpsan")
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
-        text = _plain(getattr(error, "format_message", lambda: "bad usage")())
         name = getattr(error, "option_name", "")
         context: Any = getattr(error, "ctx", None)
         command = getattr(context, "info_name", "")
+        text = _plain(command, getattr(error, "format_message", lambda: "bad usage")())
         if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
             text = f"no such option: {name} ({hint})"
-        pairs = [*zip(sys.argv, sys.argv[1:], strict=False)]
         dashed = (word for word in sys.argv[1:] if name and word[:1] == "-")
         if file := next((word for word in dashed if Path(word).exists()), ""):
             text = f"no such option: {file} (the file: ./{file})"
@@ -145,23 +146,13 @@ def run() -> int:
         text = f"{bare} (did you mean {ours[0]}?)" if near and ours else bare
         if text == f"no such option: {name}" and command in COMMANDS:
             text += f" (dpsan {command} -h lists the options)"
-        if text.startswith("got unexpected extra argument"):
-            more = "one FILE; a list has commas, such as 4,8, and a name with spaces is quoted"
-            text += f" ({DROPPED.get(f'{command} FILE', more)})"
         if text.startswith("missing argument"):
+            pairs = zip(sys.argv, sys.argv[1:], strict=False)
             taken = [pair for pair in pairs if pair[0][:1] == "-" and Path(pair[1]).is_file()]
             took = [f"{name} took {file}" for name, file in taken] or ["standard input is not read"]
             text += f" ({took[-1]})"
         for word in sys.argv:
             text = text.replace(word, name_or_count(word))
-        param: Any = getattr(error, "param", None)
-        such = DROPPED.get(f"{param and param.name} NUMBER", "")
-        files = [
-            word for name, word in pairs if such and name in param.opts and Path(word).is_file()
-        ]
-        if files:
-            such = f"no number stands before {files[0]}: is a shell variable unset?"
-        text += f" ({such})" * (such != "" and text.endswith("not a number"))
         text = _place(text) + text
         what, _, near = text.partition(". Did you mean")
         dropped = "".join(sys.argv[1:2]).lower() in DROPPED
