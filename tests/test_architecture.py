@@ -199,7 +199,7 @@ def test_files_stay_small():
     assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
 
 
-MOST_LINES = 29_366
+MOST_LINES = 29_300
 """Lines of code of dpsan/.  It only goes down: lower it with every change that allows it."""
 
 
@@ -279,8 +279,10 @@ NEW_SETTING = {
             "    )\n"
             '    """How loud it is."""\n',
         ),
-        ('    ("only public",', '    ("volume=high fluent", "loud output is not fluent"),\n'),
-        ('    ("unknown=mask"', '    ("volume=high", "the volume"),\n'),
+    ],
+    "sanitize/settings.tsv": [
+        ("conflict\tonly public", "conflict\tvolume=high fluent\tloud output is not fluent\n"),
+        ("exposed\tunknown=mask", "exposed\tvolume=high\tthe volume\n"),
     ],
     "cli/options.py": [("    tokenizer: str =", '    volume: str = setting("volume")\n')],
     "sanitize/sanitizer.py": [
