@@ -183,6 +183,11 @@ def dpsan(
 _CLIENT = """#!{python} -IS
 import json, os, socket, sys
 words = sys.argv[1:]
+drawing = ["rewrite", "preview", "explain", "calibrate", "verify", "evaluate"]
+drawing += ["compare", "estimate", "index"]
+most, known = os.environ.get("FEWER_WORDS"), {{"--only", "--policy", "--vocab-size", "--forget"}}
+if most and words and words[0] in drawing and known.isdisjoint(words):
+    words[1:1] = ["--vocab-size", most]
 if "--engine" in words:
     os.execv({python!r}, [{python!r}, "-m", "dpsan", *words])
 asked = {{"arguments": words, "folder": os.getcwd(), "env": dict(os.environ)}}
@@ -198,7 +203,10 @@ with socket.socket(socket.AF_UNIX) as server:
 def shell(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, cache: Path, fork_server: ForkServer
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run lines of bash in ``tmp_path``, where the command ``dpsan`` is a fork."""
+    """Run lines of bash in ``tmp_path``, where the command ``dpsan`` is a fork.
+
+    With ``FEWER_WORDS`` it takes so many words of a vocabulary.
+    """
     scripts = tmp_path_factory.mktemp("bin")
     client = scripts / "dpsan"
     client.write_text(_CLIENT.format(python=sys.executable, path=fork_server._path))

@@ -76,8 +76,7 @@ import fork
 exec(sys.argv[1])
 fork.preload()
 for words in json.loads(sys.argv[2]):
-    given = dict(word.split("=") for word in words if word.startswith("DPSAN_"))
-    done = fork.run(words[len(given) :], ".", os.environ | given)
+    done = fork.run(words, ".", os.environ)
     print(json.dumps([done.status, done.out.decode(), done.err.decode()]))
 """
 
@@ -90,7 +89,7 @@ def launched(
     Args:
         folder: where they run; a package ``dpsan`` that lies there is the program.
         change: Python that runs before them, such as an entry in a table of the program.
-        commands: words of each, behind those that set variables as in a shell.
+        commands: words of each.
     """
     words = [sys.executable, "-c", _LAUNCHER, change, json.dumps(commands)]
     shown = subprocess.check_output(words, cwd=folder, text=True, env={**os.environ, **env})

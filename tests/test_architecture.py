@@ -267,10 +267,12 @@ NEW_SETTING = {
             "    )\n"
             '    """How loud it is."""\n',
         ),
-        ('    ("only public",', '    ("volume=high fluent", "loud output is not fluent"),\n'),
-        ('    ("unknown=mask"', '    ("volume=high", "the volume"),\n'),
     ],
-    "cli/options.py": [("    @staticmethod\n", '    volume: str = setting("volume")\n\n')],
+    "sanitize/settings.tsv": [
+        ("conflict\tonly public", "conflict\tvolume=high fluent\tloud output is not fluent\n"),
+        ("exposed\tunknown=mask", "exposed\tvolume=high\tthe volume\n"),
+    ],
+    "cli/options.py": [("    tokenizer: str =", '    volume: str = setting("volume")\n')],
     "sanitize/sanitizer.py": [
         ("        seed: str | int | None = None,", '        volume: str = "low",\n')
     ],
@@ -310,7 +312,7 @@ def test_a_new_setting_is_found_by_all_its_readers(tmp_path):
     commands = {
         "help": ["verify", "--help-all"],
         "wrong": [*rewrite, "--volume", "loud"],
-        "audit": ["DPSAN_VOLUME=high", *rewrite, "--audit", "a.jsonl"],
+        "audit": [*rewrite, "--volume", "high", "--audit", "a.jsonl"],
         "report": ["report", "a.jsonl"],
         "resume": [*rewrite, "--resume", "--volume", "high"],
         "other": [*rewrite, "--resume"],
@@ -318,8 +320,7 @@ def test_a_new_setting_is_found_by_all_its_readers(tmp_path):
     env = {"DPSAN_CACHE_DIR": str(tmp_path / "cache"), "COLUMNS": "100"}
     found = launched(tmp_path, READERS, *commands.values(), **env)
     done = dict(zip(commands, found, strict=True))
-    shown = r"--volume low\|high +How loud it is\. +\[env var: DPSAN_VOLUME"
-    assert re.search(shown, done["help"][1])
+    assert re.search(r"--volume low\|high +How loud it is\.", done["help"][1])
     assert done["wrong"][2] == "dpsan: --volume must be one of low, high (got loud)\n"
     assert "not protected here: the volume" in done["audit"][2]
     header = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[0])

@@ -37,7 +37,7 @@ def transcript(shell, tmp_path):
 
     def run(script):
         lines = re.sub(r"^! (.*)$", r"if \1; then exit 9; fi", script, flags=re.M)
-        return shell(lines, DPSAN_VOCAB_SIZE="300")
+        return shell(lines, FEWER_WORDS="300")
 
     return run
 

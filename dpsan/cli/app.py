@@ -15,7 +15,7 @@ import typer
 from dpsan import __version__
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import PIPE, TRACEBACK, DpsanError, UsageError, check_name, name_or_count
+from dpsan.errors import PIPE, TRACEBACK, DpsanError, name_or_count, refuse
 
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "
@@ -62,17 +62,19 @@ def _root(
     pass
 
 
-_OTHERS: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
-"""The variables that are not the defaults of options."""
+_VARIABLES: Final = frozenset({"DPSAN_CACHE_DIR", TRACEBACK})
+"""All that is read of the environment."""
 
 _NUMBERS: Final = (Path(__file__).parent / "parser.tsv").read_text("utf-8").splitlines()[1:]
 """Sentences of the parser and of what checks numbers, and shorter ones."""
 
 
-def _plain(message: str) -> str:
-    """Return a message of the parser as our own are."""
+def _plain(command: str, message: str) -> str:
+    """Return a message of the parser about a command as our own are."""
+    message = f"{command}|{message}"
     for pattern, ours in (row.split("\t") for row in _NUMBERS):
         message = re.sub(pattern, ours, message)
+    message = message.removeprefix(f"{command}|")
     return f"{message[:1].lower()}{message[1:]}".rstrip(".")
 
 
@@ -101,20 +103,15 @@ def _hint(error: Exception) -> str:
 
 
 def _check_variables() -> None:
-    """Refuse DPSAN_ variables of no option: a misspelt budget would be no budget.
+    """Refuse other DPSAN_ variables: who thinks that one is a budget would have none.
 
     Raises:
         UsageError: unknown variable.
     """
-    ours = {name for name in os.environ if name.startswith("DPSAN_")} - _OTHERS
-    if ours:  # commands are imported only now
-        options = (option for command in COMMANDS.values() for option in command.params)
-        names = {str(option.envvar) for option in options if option.envvar} | _OTHERS
-        for name in sorted(ours):
-            option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
-            if name not in names and option in DROPPED:
-                raise UsageError(f"unknown environment variable '{name}'", DROPPED[option])
-            check_name("environment variable", name, sorted(names))
+    for name in sorted(name for name in os.environ if name.startswith("DPSAN_")):
+        option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
+        hint = DROPPED.get(option, f"{option}, or --policy FILE")
+        refuse(name not in _VARIABLES, f"unknown environment variable '{name}'", hint)
 
 
 def _place(message: str) -> str:
@@ -135,13 +132,12 @@ def run() -> int:
         result = app(standalone_mode=False, prog_name="dpsan")
     except _USAGE_ERROR as error:
         # The parser's messages quote command-line words only, never input text.
-        text = _plain(getattr(error, "format_message", lambda: "bad usage")())
         name = getattr(error, "option_name", "")
         context: Any = getattr(error, "ctx", None)
         command = getattr(context, "info_name", "")
+        text = _plain(command, getattr(error, "format_message", lambda: "bad usage")())
         if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
             text = f"no such option: {name} ({hint})"
-        pairs = [*zip(sys.argv, sys.argv[1:], strict=False)]
         dashed = (word for word in sys.argv[1:] if name and word[:1] == "-")
         if file := next((word for word in dashed if Path(word).exists()), ""):
             text = f"no such option: {file} (the file: ./{file})"
@@ -150,25 +146,13 @@ def run() -> int:
         text = f"{bare} (did you mean {ours[0]}?)" if near and ours else bare
         if text == f"no such option: {name}" and command in COMMANDS:
             text += f" (dpsan {command} -h lists the options)"
-        if text.startswith("got unexpected extra argument"):
-            more = "one FILE; a list has commas, such as 4,8, and a name with spaces is quoted"
-            text += f" ({DROPPED.get(f'{command} FILE', more)})"
         if text.startswith("missing argument"):
+            pairs = zip(sys.argv, sys.argv[1:], strict=False)
             taken = [pair for pair in pairs if pair[0][:1] == "-" and Path(pair[1]).is_file()]
             took = [f"{name} took {file}" for name, file in taken] or ["standard input is not read"]
             text += f" ({took[-1]})"
         for word in sys.argv:
             text = text.replace(word, name_or_count(word))
-        param: Any = getattr(error, "param", None)
-        such = DROPPED.get(f"{param and param.name} NUMBER", "")
-        files = [
-            word for name, word in pairs if such and name in param.opts and Path(word).is_file()
-        ]
-        if files:
-            such = f"no number stands before {files[0]}: is a shell variable unset?"
-        text += f" ({such})" * (such != "" and text.endswith("not a number"))
-        if param and getattr(context.get_parameter_source(param.name), "name", "") == "ENVIRONMENT":
-            text = f"{param.envvar} is set: {text}"
         text = _place(text) + text
         what, _, near = text.partition(". Did you mean")
         dropped = "".join(sys.argv[1:2]).lower() in DROPPED

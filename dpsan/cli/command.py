@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
 from inspect import Parameter, Signature, getdoc, getsource
 from itertools import pairwise
@@ -18,8 +18,8 @@ from typing import Annotated, Any, ClassVar, Final, get_type_hints
 
 import typer
 
-from dpsan.cli.output import DROPPED, PRIVACY, RARE, say
-from dpsan.errors import UsageError, refuse
+from dpsan.cli.output import DROPPED, PRIVACY, RARE
+from dpsan.errors import refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import stream_number
 from dpsan.sanitize.settings import SETTINGS, Settings
@@ -32,11 +32,10 @@ def option(names: str, default: Any = None, *, checked: bool = True, **more: Any
         names: ``-e, --epsilon X``; the last word stands for the value.
         default: None for an option that may be missing.
         checked: refuse other values than those of ``a|b|c``, if no word in capitals is among them.
-        more: ``panel``, the heading in the help; ``variable=True`` if the environment may hold the
-            default; ``use`` of the file that it names, None if the command itself tells;
-            ``capability`` of the formats that it is for; ``decides=False`` if no byte of an output
-            depends on it, so that ``--resume`` allows another value; else arguments of
-            ``typer.Option``.
+        more: ``panel``, the heading in the help; ``use`` of the file that it names, None if the
+            command itself tells; ``capability`` of the formats that it is for; ``decides=False`` if
+            no byte of an output depends on it, so that ``--resume`` allows another value; else
+            arguments of ``typer.Option``.
     """
     *flags, value = names.replace(", ", " ").split()
     values = value.split("|")
@@ -54,8 +53,7 @@ def option(names: str, default: Any = None, *, checked: bool = True, **more: Any
 def setting(name: str, **more: Any) -> Any:
     """Declare the option of a setting of :mod:`dpsan.sanitize.settings`, whose help it has."""
     about = SETTINGS[name]
-    panel = RARE if about.rare else PRIVACY
-    more |= {"panel": panel, "variable": about.variable, "setting": name}
+    more |= {"panel": RARE if about.rare else PRIVACY, "setting": name}
     if isinstance(about.default, bool):
         return flag(about.flags, **more)
     default = str(about.default) if isinstance(about.default, str) else None
@@ -79,8 +77,6 @@ def _declared(kind: Callable[..., Any], flags: Any, default: Any, **more: Any) -
     about = {name: more.pop(name, usual) for name, usual in _ABOUT.items()}
     name = flags[-1] if flags else more["metavar"].strip("[].")
     panel = more.pop("panel", None)
-    if more.pop("variable", False):
-        more["envvar"] = f"DPSAN_{name.lstrip('-').upper().replace('-', '_')}"
     about |= {"parser": kind(*flags, rich_help_panel=panel, **more), "name": name, "flags": flags}
     return field(default=default, metadata=about)
 
@@ -101,12 +97,7 @@ class Command:
     a hint may follow in parentheses."""
 
     typed: frozenset[str] = frozenset()
-    """Fields whose values stand on the command line, and not in the environment."""
-
-    @staticmethod
-    def unused(given: Mapping[str, Any]) -> Collection[str]:
-        """Return the fields that these values have no use for; the environment may hold them."""
-        return ()
+    """Fields whose values stand on the command line, and not in a policy."""
 
     def run(self) -> int:
         """Carry the command out and return its exit status.  Raises DpsanError."""
@@ -211,22 +202,8 @@ def function(kind: type[Command]) -> Callable[..., int]:
     def call(context: typer.Context, **given: Any) -> int:
         given.pop("help_all", None)
         sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in given}
-        ignored = [name for name in kind.unused(given) if sources[name] == "ENVIRONMENT"]
-        if ignored and not given["quiet"]:
-            named = {item.name: str(item.envvar) for item in context.command.params}
-            say(f"--only has no use for {' and '.join(named[name] for name in ignored)}: ignored")
-        for name in ignored:
-            del given[name]
-        typed = frozenset(name for name, item in sources.items() if item == "COMMANDLINE")
-        try:
-            return kind(**given, typed=typed).run()
-        except UsageError as error:
-            for item in context.command.params:
-                flag = str(item.name).rstrip("_").replace("_", "-")
-                speaks = re.search(rf"(?<![\w-])(--)?{flag}(?![\w-])", error.message)
-                if speaks and sources.get(str(item.name)) == "ENVIRONMENT":
-                    error.message = f"{item.envvar} is set: {error.message}"
-            raise
+        typed = frozenset(name for name, source in sources.items() if source == "COMMANDLINE")
+        return kind(**given, typed=typed).run()
 
     call.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     call.__doc__, _ = described(kind)

@@ -242,7 +242,6 @@ class Calibrate(Json, Vocabulary, Privacy):
     """Target share of running words that stay unchanged, as rewrite prints it."""
     epsilon_ldp: float | None = option("--epsilon-ldp X", panel="Targets")
     """Target LDP epsilon, certified. It means the same for every mechanism."""
-    # The variable of rewrite's epsilon means nothing here.
     epsilon: float | None = option("-e, --epsilon X", hidden=True, panel="Targets")
     """What is found."""
 

@@ -140,8 +140,6 @@ class Interrupted(BaseException):
 class _State:
     """Signals that this process has received."""
 
-    arrivals = -1
-    """Descriptor of a pipe: one byte for each signal, in the order of arrival."""
     heard = 0
     """The first signal; 0 before any."""
     looks = 0
@@ -157,10 +155,6 @@ def listen(report: Callable[[BaseException], None]) -> None:
         report: takes each exception that Python cannot raise (in a destructor, in a callback of C,
             in a thread) and would print with its message, which may hold input text.
     """
-    _State.arrivals, ours = os.pipe()
-    for end in (_State.arrivals, ours):
-        os.set_blocking(end, False)
-    signal.set_wakeup_fd(ours, warn_on_full_buffer=False)
     sys.unraisablehook = lambda hook: report(hook.exc_value or RuntimeError())
     sys.excepthook = lambda kind, error, trace: report(error)
     threading.excepthook = lambda hook: report(hook.exc_value or RuntimeError())
@@ -183,7 +177,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
         die_of(number)
     # The handler stays: Python reports a handler that is taken away while its signal waits.
     if not _State.heard:
-        _State.heard = _first(number)
+        _State.heard = number
         signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, _AGAIN_SECONDS)
         _raise_unless_handled(number, frame)
 
@@ -216,15 +210,6 @@ def _imports(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def _first(number: int) -> int:
-    """Return the first signal: Python runs handlers by number if several wait."""
-    with contextlib.suppress(OSError):
-        for number_read in os.read(_State.arrivals, 1 << 10):
-            if number_read in _SIGNALS:
-                return number_read
-    return number
 
 
 def die_of(number: int) -> NoReturn:

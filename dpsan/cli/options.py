@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import Field, dataclass, fields
 from functools import cached_property
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 STDIN: Final = Path("-")
 _SOME: Final = ("leaves_out", "takes_header", "takes_delimiter")
 """Capabilities that one of several named files must have; of other ones, all files must."""
+_EVERY: Final = ("takes_budget", "takes_spans", "copyable", "takes_units")
+"""Capabilities that all files must have, below a directory and with a policy too."""
 _FORMAT: Final = f"-f, --format {'|'.join(['auto', *FORMATS])}"
 
 
@@ -209,15 +211,6 @@ class Sanitizing(Vocabulary, Privacy):
     tokenizer: str = setting("tokenizer", checked=False)  # its values are checked later
     allow_unproved: bool = setting("allow_unproved")
 
-    @staticmethod
-    def unused(given: Mapping[str, Any]) -> Collection[str]:
-        """Return what ``--only`` has no use for."""
-        if given["only"] is None:
-            return ()
-        undrawn = [name for name, about in SETTINGS.items() if about.undrawn]
-        counted = () if given["numbers"] == "value" else ("epsilon", "budget", "ledger")
-        return [name for name in (*undrawn, *counted) if name in given]
-
     def check_epsilon(self) -> None:
         """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
         what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
@@ -230,13 +223,11 @@ class Sanitizing(Vocabulary, Privacy):
 class Reading(Command):
     """Options of how the bytes of a file are read."""
 
-    format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT, variable=True)
+    format_: str = option(_FORMAT, "auto", checked=False, panel=INPUT)
     """Container. `auto` goes by the suffix of the file; `text` reads any file as lines."""
-    delimiter: str | None = option(
-        "--delimiter CHAR", panel=INPUT, variable=True, capability="takes_delimiter"
-    )
+    delimiter: str | None = option("--delimiter CHAR", panel=INPUT, capability="takes_delimiter")
     r"""Character between the cells of a table, such as ';' or '\t'."""
-    encoding: str = option("--encoding NAME", "utf-8", panel=INPUT, variable=True)
+    encoding: str = option("--encoding NAME", "utf-8", panel=INPUT)
     """Encoding of input and output."""
 
     def cell_delimiter(self) -> str:
@@ -309,9 +300,10 @@ class Container(Reading):
         self.cell_delimiter()
         for item in fields(self):
             capability = str(item.metadata.get("capability", ""))
-            if capability and self.is_given(item) and not self.from_policy(item):
+            every = capability in _EVERY
+            if capability and self.is_given(item) and (every or not self.from_policy(item)):
                 # Among files that -r found, an option may concern some of them only.
-                mixed = capability in _SOME or getattr(self, "recursive", False)
+                mixed = capability in _SOME or (getattr(self, "recursive", False) and not every)
                 if not (any if mixed else all)(getattr(kind, capability) for kind in kinds):
                     raise UsageError(f"{item.metadata['name']} is for {formats_with(capability)}")
         return kinds

@@ -3,14 +3,12 @@
 A policy is always named: none is picked up from the working directory or beside an input, where a
 stranger could lower the protection.  For the same reason the names of files in it are relative to
 its own directory.  Its keys are the long names of the options on which an output depends; a list is
-an option given several times.  Options on the command line win; a variable of the environment that
-sets an option of the policy is refused.
+an option given several times.  Options on the command line win.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import tomllib
 from collections.abc import Iterable
@@ -21,7 +19,7 @@ from typing import Any, Final
 import typer
 
 from dpsan.embeddings.word_lists import BUNDLED, FIELD_CLASSES, PRESETS, SPANS
-from dpsan.errors import InputError, UsageError, file_reason
+from dpsan.errors import InputError, file_reason
 from dpsan.formats.paths import did_you_mean
 from dpsan.mechanisms.registry import path_of
 
@@ -61,7 +59,6 @@ def read_policy(
 
     Raises:
         PolicyError: a file that cannot be read, an unknown option, or a value of another type.
-        UsageError: a variable of the environment sets one of its options.
     """
     if path is None:
         return None
@@ -83,7 +80,6 @@ def read_policy(
         raise PolicyError(path, f"not TOML: {what}", hint, line=line) from None
     _DIGESTS[path] = hashlib.sha256(raw).hexdigest()
     by_name = options_of_a_policy(options)
-    variables = {param.name: str(param.envvar) for param in context.command.params}
     defaults: dict[str, Any] = {}
     for key, value in values.items():
         match = re.search(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*=", text, re.MULTILINE)
@@ -96,8 +92,6 @@ def read_policy(
             raise PolicyError(path, f"a policy has no '{key}'", hint, line=line)
         if option.name in defaults:  # as a-b and a_b
             raise PolicyError(path, f"{key} is given twice", _ONCE, line=line)
-        if (variable := variables[option.name]) in os.environ:
-            raise UsageError(f"{path} and {variable} both set {key}", f"unset {variable}")
         made = defaults[option.name] = _value(path, line, key, value, option)
         flags = [
             *option.metadata["flags"],

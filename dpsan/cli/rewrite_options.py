@@ -40,19 +40,19 @@ class RewriteOptions(Container, Sanitizing):
         "--policy FILE", panel=PRIVACY, decides=False, is_eager=True, callback=_read_policy
     )
     """Take these options from FILE, in TOML; those on the command line win."""
-    budget: float | None = option("--budget X", panel=PRIVACY, variable=True)
+    budget: float | None = option("--budget X", panel=PRIVACY, capability="takes_budget")
     """Refuse a record whose draws cost more than the LDP epsilon X; with --ledger, those of all
     runs."""
-    memo: Path | None = option("--memo DIR", panel=PRIVACY, use=None, variable=True)
+    memo: Path | None = option("--memo DIR", panel=PRIVACY, use=None)
     """Draw each message once, and write its earlier output when it comes again. DIR is as
     sensitive as the input."""
     forget: str | None = option("--forget UNIT", panel=PRIVACY, decides=False)
     """With --memo alone: erase a unit, whose name --unit-field gave, and what it became."""
-    ledger: Path | None = option("--ledger FILE", panel=PRIVACY, use=None, variable=True)
+    ledger: Path | None = option("--ledger FILE", panel=PRIVACY, use=None)
     """Add up in FILE what each record has cost over all runs, for --budget."""
     recursive: bool = flag("-r, --recursive", panel=INPUT)
     """Read all files below a directory, except hidden ones and links."""
-    spans: Path | None = option("--spans FILE", panel=INPUT)
+    spans: Path | None = option("--spans FILE", panel=INPUT, capability="takes_spans")
     """Draw only words that these spans touch (docs/formats.md), or with --only, these too, from
     the group of their type. All other words pass: NOT PROTECTED."""
     strict: bool = flag("--strict", panel=INPUT, decides=False, capability="leaves_out")
@@ -72,16 +72,14 @@ class RewriteOptions(Container, Sanitizing):
     """Write each file below DIR, keeping the tree."""
     in_place: bool = flag("-i, --in-place", panel=OUTPUT, decides=False)
     """Overwrite the input files."""
-    audit: Path | None = option(
-        "-a, --audit FILE", panel=OUTPUT, use=Use.WRITTEN, variable=True, decides=False
-    )
+    audit: Path | None = option("-a, --audit FILE", panel=OUTPUT, use=Use.WRITTEN, decides=False)
     """Write one JSON row for each word. FILE is as sensitive as the input."""
     audit_originals: bool = flag("--audit-originals", panel=OUTPUT, decides=False)
     """Write the input words to the audit, too."""
     map_: Path | None = option("--map FILE", panel=OUTPUT, use=Use.WRITTEN, decides=False)
     """With --only: write what each replacement stands for, so that 'dpsan restore' can put it
     back. FILE is as sensitive as the input."""
-    unit_field: str | None = option("--unit-field NAME", panel=OUTPUT)
+    unit_field: str | None = option("--unit-field NAME", panel=OUTPUT, capability="takes_units")
     """The column or JSON path that names a record's unit, such as a conversation. With --memo,
     each distinct word of a unit has one replacement in all runs. With --map, in all files of the
     run; default: each record is a unit, named by file and line."""
@@ -97,11 +95,9 @@ class RewriteOptions(Container, Sanitizing):
     """With -O: skip finished outputs."""
     dry_run: bool = flag("-n, --dry-run", panel=OUTPUT, decides=False)
     """Write nothing. Print the number of words, the privacy cost and three examples."""
-    copies: int = option("--copies N", 1, min=1, max=1000, panel=OUTPUT, variable=True)
+    copies: int = option("--copies N", 1, min=1, max=1000, panel=OUTPUT, capability="copyable")
     """Write N independent outputs of every record. They cost N times epsilon."""
-    jobs: int | None = option(
-        "-j, --jobs N", min=1, max=1024, panel=RUNNING, variable=True, decides=False
-    )
+    jobs: int | None = option("-j, --jobs N", min=1, max=1024, panel=RUNNING, decides=False)
     """Number of processes. Each holds the vectors; with --engine ray, default one for each CPU."""
     log_json: Path | None = option("--log-json FILE", panel=RUNNING, use=Use.WRITTEN, decides=False)
     """Write a line of JSON for each input when it ends: path, status, records, words, epsilon,
@@ -111,12 +107,12 @@ class RewriteOptions(Container, Sanitizing):
     other warnings."""
     verbose: bool = flag("-v, --verbose", panel=RUNNING, decides=False)
     """Also print the privacy cost of the run and what it does not protect."""
-    invalid: str | None = option("--invalid replace|error", panel=RARE, variable=True)
+    invalid: str | None = option("--invalid replace|error", panel=RARE)
     """Replace undecodable bytes by U+FFFD, or fail. Default: replace in text, fail in tables and
     JSON, and with -i."""
-    engine: str = option("--engine local|ray", "local", panel=RARE, variable=True, decides=False)
+    engine: str = option("--engine local|ray", "local", panel=RARE, decides=False)
     """`ray` runs on a cluster; it needs -O. The words under a seed are the same."""
-    address: str | None = option("--address ADDR", panel=RARE, variable=True, decides=False)
+    address: str | None = option("--address ADDR", panel=RARE, decides=False)
     """With --engine ray: address of a running cluster. Default: a cluster on this machine."""
     seed: str | None = option("--seed TEXT", panel=RARE)
     """Make the output repeatable, for tests. NOT PRIVATE."""

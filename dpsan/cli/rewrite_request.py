@@ -52,6 +52,8 @@ class Request(RewriteOptions):
         --review excludes --resume (the words of finished outputs are not read)
         --review excludes --dry-run and --engine ray
         --unit-field needs --map FILE or --memo DIR
+        --unit needs --memo DIR (which keeps its replacements)
+        --unit and --unit-field exclude each other
         --address needs --engine ray
         --engine ray needs -O DIR (it writes one output for each input)
         --engine ray excludes --audit, --budget, --memo, --ledger, --spans and --line-buffered
@@ -183,18 +185,6 @@ class Request(RewriteOptions):
         refusals = {kind.own_encoding: kind for kind in kinds if kind.own_encoding}
         fixed = len(refusals) == len(kinds) and encoding != "utf-8"
         refuse(fixed, min(refusals, default=""), "leave out --encoding")
-        # Option, whether it is given, what every format needs for it, and why or a hint.
-        part = "it cannot write a part of a document"
-        for name, given, capability, why, hint in (
-            ("--budget", self.budget is not None, "takes_budget", f": {part}", ""),
-            ("--spans", self.spans, "takes_spans", ": its records have no numbers", ""),
-            ("--copies", self.copies > 1, "copyable", "", "run it several times"),
-            ("--unit-field", self.unit_field, "takes_units", "", ""),
-        ):
-            others = [kind.name for kind in kinds if not getattr(kind, capability)]
-            refuse(given and others, f"{name} is not for {(others or [''])[0]}{why}", hint)
-        refuse(self.unit and not self.memo, "--unit needs --memo DIR, which keeps its replacements")
-        refuse(self.unit and self.unit_field, "--unit and --unit-field exclude each other")
         for name in self.field_names if all(kind.field_paths for kind in kinds) else ():
             parse_field(name)
         parse_fields(self.except_ or (), "--except")

@@ -21,18 +21,15 @@ from dpsan.cli.output import OUTPUT, RARE, RUNNING
 from dpsan.errors import PIPE, name_or_count, refuse
 from dpsan.sanitize.settings import SETTINGS
 
-_VARIABLE: Final = re.compile(r"\s*\[env var: [A-Z_]+\]|env var: [A-Z_]+; ")
-"""The name of an option's variable, and other marks beside it stay."""
-
 
 class Command(TyperCommand):
     """A command whose help puts its options under the headings of their panels.
 
-    ``--help`` shows the everyday options, ``--help-all`` all of them and their variables.
+    ``--help`` shows the everyday options, ``--help-all`` all of them.
     """
 
     everyday: Sequence[str] = ()
-    """Long options that are shown; empty: all, with their variables."""
+    """Long options that are shown; empty: all."""
     examples: Sequence[str] = ()
     told: Callable[[], Mapping[str, str]] = dict
     """Returns the help of each option, by its name: read when it is shown."""
@@ -85,11 +82,10 @@ class Command(TyperCommand):
             if record is None:
                 continue
             name, text = record
-            if self.everyday:
-                if param.param_type_name != "argument" and shown.isdisjoint(param.opts):
-                    continue
-                text = _VARIABLE.sub("", text)
-            if param.param_type_name == "argument":
+            argument = param.param_type_name == "argument"
+            if self.everyday and not argument and shown.isdisjoint(param.opts):
+                continue
+            if argument:
                 # Its name says enough: "[FILE]...", not "[FILE]... <list[Path]>".
                 section, name = "Arguments", name.split(" ", 1)[0]
             else:

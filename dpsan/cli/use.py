@@ -25,7 +25,7 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed, packer_for
 from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import FileSource, opened_input
-from dpsan.formats.kinds import described_in, format_for, formats_with
+from dpsan.formats.kinds import described_in, format_for
 from dpsan.formats.passing import LEFT_OUT, noted_lines
 from dpsan.restore.map_file import read_map, rows_by_unit
 from dpsan.restore.restoring import Restoring
@@ -200,7 +200,7 @@ class Restore(Container, Quiet):
     """With --memo: the unit of all records."""
     field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=several)
     """Put originals back into this column or JSON path. Repeatable."""
-    unit_field: str | None = option("--unit-field NAME", panel=INPUT)
+    unit_field: str | None = option("--unit-field NAME", panel=INPUT, capability="takes_units")
     """Use for each record the entries of its unit alone, which this column or JSON path names.
     Default: the whole map, but for replacements of which units disagree."""
     output: Path | None = option("-o, --output FILE", use=Use.WRITTEN, panel=OUTPUT)
@@ -229,9 +229,7 @@ class Restore(Container, Quiet):
         path = None if self.file == STDIN else self.file
         self.check_files(stdin=path is None).check_outside(self.memo)
         name = str(path or "standard input")
-        (kind,) = self.containers([path or STDIN])
-        if self.unit_field and not kind.takes_units:
-            raise UsageError(f"--unit-field is for {formats_with('takes_units')}")
+        self.containers([path or STDIN])
         options = self.read_options(
             invalid=self.invalid, unit_field=self.unit_field or "", keep_equal=True
         )

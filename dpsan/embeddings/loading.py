@@ -39,22 +39,8 @@ GZIP: Final = b"\x1f\x8b"
 _PICKLE_NAMES: Final = frozenset({".kv", ".model", ".pkl", ".pickle", ".pt", ".pth"})
 _PICKLE: Final = re.compile(rb"\x80[\x02-\x05]|[\]}(]q\x00")
 _OLD_PICKLE: Final = re.compile(rb"\(?(c[\w.]+\n[\w.]+\n|\(?[dl]p[0-9]+\n|i[\w.]+\n[\w.]+\n)")
-_FASTTEXT: Final = (793712314).to_bytes(4, "little")
-"""First bytes of fastText's ``.bin``. Its vectors are sums of n-grams; ``.vec`` holds the sums."""
-_CONVERT: Final = "convert it to plain text or .gz"
-_OTHER: Final = {
-    _FASTTEXT: (
-        "fastText .bin",
-        "use the .vec, or: fasttext print-word-vectors MODEL.bin < WORDS > MODEL.vec",
-    ),
-    b"\x93NUMPY": (
-        ".npy, which has no words,",
-        "save it by numpy.savez(PATH, words=words, vectors=vectors)",
-    ),
-    b"BZh": ("bzip2", _CONVERT),
-    b"\xfd7zXZ": ("xz", _CONVERT),
-    b"\x28\xb5\x2f\xfd": ("zstd", _CONVERT),
-}
+_ROWS: Final = (Path(__file__).parent / "other_files.tsv").read_text("utf-8").splitlines()[1:]
+_OTHER: Final = {bytes.fromhex(start): told for start, *told in (row.split("\t") for row in _ROWS)}
 """How files of other kinds begin, their names, and what to do."""
 
 

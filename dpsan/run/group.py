@@ -1,4 +1,4 @@
-"""One input into one file, which has its name once it is complete; small ones in groups.
+"""One input into one file, which has its name once it is complete; outputs in groups.
 
 A file under its final name is complete also after a power failure: all outputs of a group are on
 the disk before the first one gets its name.  What an audit says of an output, and the line that
@@ -35,17 +35,7 @@ _MOST: Final = 128
 _AT_ONCE: Final = 16
 """Outputs that are synced at the same time: more make the disk write no seldomer."""
 _SECONDS: Final = 1.0
-"""No output waits longer for its name, apart from the time that one file takes."""
-_SMALL: Final = 1 << 16
-
-
-def is_small(path: Path) -> bool:
-    """Return True if rewriting a file takes less time than its fsync, so that others may wait."""
-    try:
-        status = path.stat()
-    except OSError:
-        return True  # it will fail at once
-    return stat.S_ISREG(status.st_mode) and status.st_size <= _SMALL
+"""No output waits longer for its name, apart from the time that the next file takes."""
 
 
 def rewrite_file(task: Task, work: Work) -> Outcome:
@@ -146,19 +136,16 @@ class Group:
     ) -> None:
         self._audit, self._requests, self._settled = audit, requests, settled
         self._waiting: deque[Outcome] = deque()
-        self._since = 0.0
+        self._since = time.monotonic()
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._most = _MOST if soft < 0 else max(1, min(_MOST, soft // 4))
         if audit:
             self._most = 1  # its rows come in the order of the files
 
     def add(self, outcome: Outcome) -> None:
-        """Take an outcome in; only small inputs wait for others.  Raises as :meth:`flush`."""
-        if not self._waiting:
-            self._since = time.monotonic()
+        """Take an outcome in, which waits for others.  Raises as :meth:`flush`."""
         self._waiting.append(outcome)
-        full = len(self._waiting) >= self._most or time.monotonic() - self._since > _SECONDS
-        if full or not is_small(outcome.task.path):
+        if len(self._waiting) >= self._most or time.monotonic() - self._since > _SECONDS:
             self.flush()
 
     def flush(self) -> None:
@@ -192,6 +179,7 @@ class Group:
                 for outcome in placed:  # there and complete; only their names may be lost
                     outcome.error = problem
                     self._settled(outcome)
+        self._since = time.monotonic()
 
     def abandon(self) -> None:
         """Remove what waits still; nothing after a :meth:`flush`."""

@@ -17,7 +17,7 @@ from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import packer_for
 from dpsan.files.source import FileSource, appeared, opened_input, stream_number
 from dpsan.formats.kinds import format_class
-from dpsan.run.group import Group, is_small, rewrite_file
+from dpsan.run.group import Group, rewrite_file
 from dpsan.run.plan import Outcome, Result, Task
 from dpsan.run.stream import Work, rewrite_stream
 
@@ -147,8 +147,6 @@ class Run(Work):
     def _outcomes(self, tasks: Iterator[Task], group: Group) -> Generator[Outcome]:
         """Rewrite inputs in their order, each to a file that has no name yet."""
         for task in tasks:
-            if not is_small(task.path):
-                group.flush()
             self._begin(task)
             yield rewrite_file(task, self)
 

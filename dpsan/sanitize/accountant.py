@@ -18,7 +18,7 @@ from dpsan.errors import counted, number, percent
 from dpsan.privacy.guarantee import Guarantee, Loss, compose_basic
 from dpsan.sanitize.consistent import Distinct
 from dpsan.sanitize.result import Action, Forms, Sanitized
-from dpsan.sanitize.settings import Settings
+from dpsan.sanitize.settings import Settings, rows_of
 
 _SUMS: Final = (
     *("charged", "forms", "records", "invalid", "invisible", "reused", "plain_names"),
@@ -275,7 +275,6 @@ class Lacking:
         )
 
 
-COUNTS: Final = "counts of unknown, masked and kept words (they depend on the words)"
 EQUAL: Final = "which words are equal (and so how often each occurs)"
 """Fact that is not protected where equal words share a draw."""
 EARLIER: Final = "which date or time of a text is earlier"
@@ -289,42 +288,17 @@ NATION: Final = "which nation is that of a country in its text"
 """The same where words for nations are replaced."""
 SAME: Final = "which messages are equal"
 """Fact that is not protected where equal messages share a draw."""
-OPEN: Final = (
-    "every word that passes",
-    "group, form and capitals of each replaced word",
-    "its possessive",
-)
-"""Facts that are not protected where only classes of words are drawn."""
-ROLES_OFF: Final = (
-    OPEN[0],
-    "group (one for all names, one for all places), form and capitals of each replaced word",
-    OPEN[2],
-)
-"""The same with roles off: given names and surnames, cities and countries are not told apart."""
 CHOICE: Final = "everything outside the spans and their choice"
 """Facts that are not protected where spans choose the drawn words."""
 CHOSEN: Final = "the choice of spans"
 """The same where words outside the spans are replaced too."""
-REPEATED: Final = "repeated runs on the same text (they add up)"
-"""Fact that is protected where which word of its group stood there is hidden completely."""
-NOT_PROTECTED: Final = (
-    "number of words and lines",
-    COUNTS,
-    "punctuation and white space",
-    "language",
-    "word positions",
-    "correlation between words",
-    REPEATED,
-    "timing, swap and logs",
-    "the audit file itself",
-)
 
 
 def of_guarantee(guarantee: Guarantee, roles: str = "on") -> list[str]:
     """Return the facts that a guarantee itself leaves out, in words."""
     words = guarantee.public_words
     if guarantee.only_groups:
-        return [*(OPEN if roles == "on" else ROLES_OFF)]
+        return [fact for [fact] in rows_of(f"open roles={roles}")]
     if not words:
         return []
     return [f"{counted(words, 'public word')} (an output among them says what the input was)"]
@@ -346,6 +320,6 @@ def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> l
         NATION: equal and only,
     }
     free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
-    always = [fact for fact in NOT_PROTECTED if not (free and fact == REPEATED)]
+    always = [fact for fact, *paid in rows_of("always") if not (free and paid)]
     facts = [*of_guarantee(guarantee, settings.roles), *settings.facts()]
     return [*facts, *filter(more.get, more), *always]

@@ -2,8 +2,8 @@
 
 A field of :class:`Settings` is a setting, and the text below it is the help of its option.  Its
 :class:`Setting` says how it is typed, what messages call it, and how the memo, ``--resume`` and the
-audit store it.  :data:`CONFLICTS` says what excludes or needs what, :data:`EXPOSED` what is not
-protected because of a setting, :data:`BEYOND` what no table of a mechanism describes.  This file
+audit store it.  The rows of ``settings.tsv`` say what excludes or needs what, what is not protected
+because of a setting, what an attacker sees, and what no table of a mechanism describes.  This file
 imports nothing heavy: the help of commands reads it.
 """
 
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
 # The registry and the lists would load numpy; a test compares.
 DEFAULT_MECHANISM: Final = "optimal-response"
-NUMBER: Final = "which words are numbers and their form"
-"""Fact that is not protected where numbers become numbers of the same form."""
-KINDS: Final = "which words are strings of a recognized kind, their kind and form"
-"""Fact that is not protected where such strings become strings of the same kind."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +33,10 @@ class Setting:
     default: Any
     flags: str
     """``-e, --epsilon X``; values of the form ``a|b|c`` are all that there are."""
-    variable: bool = True
-    """True if the environment may hold the default of the option."""
     rare: bool = False
     """True if the help shows it below all others."""
     noun: str = ""
     """What messages call its values; empty: any value may be typed."""
-    undrawn: str = ""
-    """What messages call it where no mechanism draws, which has no use for it; empty: it has."""
     row: str = ""
     """Name and kind of its row in the header of an audit, such as ``tokenizer:str``."""
     told: Callable[[Any], object] = str
@@ -86,37 +78,29 @@ class Settings:
     epsilon: float | None = declared(None, "-e, --epsilon X", keyed=False)
     """Privacy parameter: smaller is more private. The unit is nats for optimal-response (try 8),
     and 1/distance for laplace and exponential."""
-    mechanism: str = declared(
-        DEFAULT_MECHANISM, "-m, --mechanism NAME", undrawn="mechanism", keyed=False
-    )
+    mechanism: str = declared(DEFAULT_MECHANISM, "-m, --mechanism NAME", keyed=False)
     """Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one of your
     own."""
-    parameters: dict[str, Any] = declared(
-        {}, "-p, --param NAME=VALUE", variable=False, undrawn="mechanism", keyed=False
-    )
+    parameters: dict[str, Any] = declared({}, "-p, --param NAME=VALUE", keyed=False)
     """Set a parameter of the mechanism, such as k=20. Repeatable."""
     public: PublicWords | None = declared(
         None,
         "--public FILE|function|common|function-de|function-fr|function-es",
-        undrawn="public words",
         content=lambda words: words and (words.name, words.sha256),
         keyed=False,
     )
     """Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, and the
     guarantee holds for all other words."""
-    embeddings: Path | None = declared(
-        None, "-E, --embeddings FILE", undrawn="vocabulary", keyed=False
-    )
+    embeddings: Path | None = declared(None, "-E, --embeddings FILE", keyed=False)
     """Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. Default: the
     bundled English vocabulary."""
-    vocab_size: int | None = declared(None, "--vocab-size N", undrawn="vocabulary", keyed=False)
+    vocab_size: int | None = declared(None, "--vocab-size N", keyed=False)
     """Use only the first N words of the vocabulary."""
     tokenizer: str = declared(
         "unicode",
         "--tokenizer unicode|ptb|whitespace",
         rare=True,
         noun="tokenizer",
-        undrawn="tokenizer",
         row="tokenizer:str",
         keyed=False,
     )
@@ -125,7 +109,6 @@ class Settings:
         "sample",
         "--unknown sample|mask",
         noun="policy for unknown words",
-        undrawn="policy for unknown words",
         row="unknown:str",
         keyed=False,
     )
@@ -135,7 +118,6 @@ class Settings:
         "natural",
         "--case natural|vocabulary",
         noun="case",
-        undrawn="letter case",
         row="case:str",
         keyed=False,
     )
@@ -158,18 +140,16 @@ class Settings:
     identifiers, names,places, a FILE of words, FILE:names, or spans for --spans alone. Takes no
     epsilon: which word of its group stood there is hidden completely. All other words pass
     unchanged: NOT PROTECTED."""
-    classes: tuple[WordClass, ...] = declared(
-        (), "--class CLASSES", variable=False, content=_digests
-    )
+    classes: tuple[WordClass, ...] = declared((), "--class CLASSES", content=_digests)
     """Read each group of these classes as one input, such as sensitive: which word of the group
     stood there is hidden completely. --epsilon bounds any two words. Repeatable."""
     roles: str = declared("on", "--roles on|off", noun="setting of roles")
     """With --only: `off` draws all names from one group, all places from another, and words of
     health whatever part of the body they are about. Less is public; the text reads worse."""
-    fluent: bool = declared(False, "--fluent", variable=False, keyed=False)
+    fluent: bool = declared(False, "--fluent", keyed=False)
     """Make the drawn words read, with a public language model. The guarantee stays; many words are
     guesses. Needs an epsilon of 7 or more."""
-    allow_unproved: bool = declared(False, "--allow-unproved", variable=False, keyed=False)
+    allow_unproved: bool = declared(False, "--allow-unproved", keyed=False)
     """Run a mechanism whose guarantee is not PROVED."""
     mapped: bool = False
     """True if a map tells for each replacement what it stands for (``only``)."""
@@ -250,8 +230,9 @@ class Settings:
         self.check_values()
         several = not all(is_token(word, self.tokenizer) for word in self.keep)
         refuse(several, f"a word of the keep list is {SEVERAL}", SEVERAL_HINT)
-        for condition, *told in CONFLICTS:
-            refuse(self.holds(condition), *told[:1], *(told[1:] or ["leave one of them out"]))
+        for condition, what, *hints in CONFLICTS:
+            advice = Hint(hints[0], hints[-1]) if hints else "leave one of them out"
+            refuse(self.holds(condition), what, advice)
         if self.public is not None:
             check_base(kind, "public words")
         if self.classes:
@@ -344,56 +325,17 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 }
 """All settings by name."""
 
-CONFLICTS: Final[tuple[tuple[Any, ...], ...]] = (
-    ("roles=off !only", "roles need only", Hint("use only", "use --only")),
-    ("only classes", "only and class exclude each other", "class needs an epsilon"),
-    ("only public", "classes of words exclude public words"),
-    ("classes public", "classes of words exclude public words"),
-    *(
-        (f"only {name}", f"only takes no {undrawn}: no mechanism draws")
-        for name, setting in SETTINGS.items()
-        if (undrawn := setting.undrawn)
-    ),
-    ("fluent only", "only takes no fluent output: its words read"),
-    (
-        "only numbers=word epsilon",
-        "only and epsilon exclude each other: which word of its group stood there is hidden",
-        Hint("leave one of them out; classes takes one", "leave one out; --class takes one"),
-    ),
-    (
-        "only numbers=value !only=numbers",
-        "numbers by value need the class numbers",
-        "add numbers",
-    ),
-    ("only numbers=value !epsilon", "numbers by value need an epsilon: your decision", "such as 8"),
-    (
-        "fluent consistent",
-        "fluent output writes each draw as its neighbours ask, not equal ones alike",
-    ),
-    (
-        "consistent=unit only numbers=value",
-        "units exclude numbers by value with only: a number would be drawn, and paid, again",
-    ),
-)
-"""Conditions that no run may have, see :meth:`Settings.has`: the message, and a hint."""
+_TABLE: Final = (Path(__file__).parent / "settings.tsv").read_text("utf-8").splitlines()[1:]
 
-EXPOSED: Final = (
-    ("unknown=mask", "which words are unknown"),
-    ("classes", "how many words have a class (the expected share tells)"),
-    ("numbers=value !only", NUMBER),
-    ("classes=contacts|ids|dates|numbers", KINDS),
-    ("keep", "the words of the keep-list"),
-    ("tokenizer=whitespace", "word boundaries that another tool chose"),
-)
+
+def rows_of(kind: str) -> list[list[str]]:
+    """Return the rows of a kind in ``settings.tsv``: their other cells."""
+    return [cells for name, *cells in (row.split("\t") for row in _TABLE) if name == kind]
+
+
+CONFLICTS: Final = rows_of("conflict")
+"""Conditions that no run may have, see :meth:`Settings.has`: the message, and hints."""
+EXPOSED: Final = rows_of("exposed")
 """Conditions under which a fact is not protected, and the fact, in the order of statements."""
-
-BEYOND: Final = {
-    "only": "words that pass unchanged",
-    "classes": "words that are drawn by class",
-    "fluent": "words that are decoded from others",
-    "public": "public words, which mostly stay",
-    "consistent": "equal words that share a draw",
-    "numbers": "numbers of the same form",
-    "keep": "kept words, which look drawn",
-}
+BEYOND: Final = dict(rows_of("beyond"))
 """What a text has because of a setting that the output distribution of a word does not tell."""

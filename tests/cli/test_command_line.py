@@ -13,46 +13,23 @@ from dpsan.cli.output import DROPPED, say
 from dpsan.errors import UsageError
 
 
-@cases(
-    "arguments env epsilon",
-    ([], {"DPSAN_EPSILON": "6"}, 6),
-    (["-e", "7"], {"DPSAN_EPSILON": "6"}, 7),
-    (["-e", "7"], {"DPSAN_JOBS": "1"}, 7),
-)
-def test_flag_then_environment(dpsan, folder, arguments, env, epsilon):
+def test_no_option_is_read_from_the_environment_or_a_file(dpsan, folder):
     (folder / "dpsan.toml").write_text("[rewrite]\nepsilon = 1\n")  # no file is looked for
-    command = ["rewrite", *arguments, "-E", "two.txt", "-m", "laplace", "-a", "a.jsonl"]
-    dpsan(*command, cwd=folder, stdin=b"here\n", env={"HOME": str(folder), **env}, status=0)
+    command = ["rewrite", "-e", "7", "-E", "two.txt", "-m", "laplace", "-a", "a.jsonl"]
+    given = {"cwd": folder, "stdin": b"here\n"}
+    done = dpsan(*command, **given, env={"HOME": str(folder), "DPSAN_BUDGET": "6"}, status=2)
+    assert done.stdout == b""
+    told = "unknown environment variable 'DPSAN_BUDGET' (--budget, or --policy FILE)"
+    assert done.stderr.decode() == f"dpsan: {told}\n"
+    dpsan(*command, **given, env={"HOME": str(folder)}, status=0)
     rows = (folder / "a.jsonl").read_bytes().splitlines()
-    assert json.loads(rows[0])["epsilon"] == epsilon
-
-
-ONLY = ("rewrite", "--only", "names", "--numbers", "word")
-UNUSED = {"DPSAN_EPSILON": "6", "DPSAN_BUDGET": "9", "DPSAN_MECHANISM": "laplace"}
-UNUSED |= {"DPSAN_VOCAB_SIZE": "3000", "DPSAN_CASE": "vocabulary"}
-
-
-@pytest.mark.parametrize("quiet", [[], ["-q"]])
-def test_only_ignores_what_the_environment_has_for_other_runs(dpsan, quiet):
-    done = dpsan(*ONLY, *quiet, stdin=b"a tree\n", env=UNUSED)
-    assert (done.returncode, done.stdout) == (0, b"a tree\n"), done.stderr
-    told = (
-        "dpsan: --only has no use for DPSAN_MECHANISM and DPSAN_VOCAB_SIZE and DPSAN_CASE and "
-        "DPSAN_EPSILON and DPSAN_BUDGET: ignored"
-    )
-    assert (told in done.stderr.decode().splitlines()) is not bool(quiet)
+    assert json.loads(rows[0])["epsilon"] == 7
 
 
 @pytest.mark.parametrize("given", [("-e", "6"), ("--budget", "9"), ("-m", "laplace")], ids=str)
-def test_only_refuses_the_same_options_of_the_command_line(dpsan, given):
-    assert dpsan(*ONLY, *given, stdin=b"a tree\n", env=UNUSED).returncode == 2
-
-
-def test_an_error_names_the_variable_that_set_an_option_of_it(dpsan):
-    done = dpsan("rewrite", "-e", "8", stdin=b"a tree\n", env={"DPSAN_ONLY": "names"})
-    assert done.stderr.startswith(b"dpsan: DPSAN_ONLY is set: only and epsilon exclude each other")
-    done = dpsan("rewrite", "-e", "8", "--only", "names", stdin=b"a tree\n")
-    assert done.stderr.startswith(b"dpsan: only and epsilon exclude each other: ")
+def test_only_refuses_options_of_draws(dpsan, given):
+    done = dpsan("rewrite", "--only", "names", "--numbers", "word", *given, stdin=b"a tree\n")
+    assert done.returncode == 2
 
 
 @pytest.mark.parametrize("copies", [1, 2])
@@ -61,29 +38,9 @@ def test_copies_show_what_passed(dpsan, copies):
     assert (b" passed unchanged, as all copies show; " in done.stderr) == (copies > 1)
 
 
-def test_numbers_by_value_take_the_epsilon_of_the_environment(dpsan):
-    given = ("rewrite", "--only", "numbers", "--numbers", "value", "--dry-run")
-    assert dpsan(*given, stdin=b"12 trees\n", env=UNUSED).returncode == 2  # it needs a ledger
-    free = {name: value for name, value in UNUSED.items() if name != "DPSAN_BUDGET"}
-    done = dpsan(*given, stdin=b"12 trees\n", env=free, status=0)
-    ignored = b"no use for DPSAN_MECHANISM and DPSAN_VOCAB_SIZE and DPSAN_CASE: ignored"
-    assert ignored in done.stderr
-    assert b"epsilon 6" in done.stderr
-
-
-@cases("name hint", ("DPSAN_BUGDET", "; did you mean 'DPSAN_BUDGET'?"), ("DPSAN_CONFIG", ""))
-def test_an_unknown_variable_is_refused(dpsan, folder, name, hint):
-    command = ("rewrite", "-E", "two.txt", "-m", "laplace", "-e", "5")
-    done = dpsan(*command, cwd=folder, stdin=b"here\n", env={name: "3"})
-    assert (done.returncode, done.stdout) == (2, b"")
-    message = f"dpsan: unknown environment variable '{name}'{hint}"
-    assert done.stderr.decode().startswith(message)
-
-
 def named_by_users():
     """Those that stand alone: not the commands of other tools, nor what follows a command."""
-    rows = [row for row in DROPPED.items() if row[1] != "rewrite"]
-    return [name for name, _ in rows if not name.endswith((" NUMBER", " FILE"))]
+    return [name for name, hint in DROPPED.items() if hint != "rewrite"]
 
 
 @pytest.mark.parametrize("name", named_by_users())
@@ -150,8 +107,6 @@ def test_help_shows_the_everyday_options_and_help_all_all(dpsan, name, listed):
     if command.everyday:
         whole = dpsan(name, "--help-all", env=own).stdout.decode()
         assert every <= set(re.findall(r"--[a-z][a-z-]+", whole))
-        assert "DPSAN_EPSILON" in whole
-        assert "DPSAN_EPSILON" not in short
     assert len(command.examples) >= 3
     for line in command.examples:
         assert f"  {line}\n" in short
@@ -177,9 +132,8 @@ def test_a_misspelt_command_is_pointed_to_the_near_one(folder, dpsan):
 
 def test_index_takes_embeddings_as_every_other_command(folder, dpsan):
     named = dpsan("index", "--json", "two.txt", cwd=folder)
-    for arguments, env in ((["-E", "two.txt"], {}), ([], {"DPSAN_EMBEDDINGS": "two.txt"})):
-        done = dpsan("index", "--json", *arguments, cwd=folder, env=env, status=0)
-        assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
+    done = dpsan("index", "--json", "-E", "two.txt", cwd=folder, status=0)
+    assert done.stdout.split(b'"seconds"')[0] == named.stdout.split(b'"seconds"')[0]
 
 
 @pytest.mark.parametrize("option", ["--keep", "--only", "--class", "--public"])

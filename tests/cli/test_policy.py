@@ -111,13 +111,6 @@ def test_policy_and_command_line_that_exclude_each_other(run, policy, more, told
     assert b"(take it out of the policy, or leave the other one out)" in done.stderr
 
 
-def test_the_environment_does_not_lower_a_policy(run):
-    done = run("epsilon = 2\n", "a.txt", env={"DPSAN_EPSILON": "50"})
-    told = b"p.toml and DPSAN_EPSILON both set epsilon (unset DPSAN_EPSILON)\n"
-    assert done.stderr == b"dpsan: " + told
-    assert (done.returncode, done.stdout) == (2, b"")
-
-
 def test_a_missing_policy_stops_the_run(dpsan):
     done = dpsan("rewrite", "--policy", "none.toml", "--only", "people", stdin=b"Maria\n")
     assert (done.returncode, done.stdout) == (2, b"")

@@ -309,9 +309,9 @@ def test_resume_does_not_go_on_with_another_program(launch, tmp_path_factory):
 
 
 REFUSALS = {
-    "--copies 2": "--copies is not for odt (run it several times)",
-    "--budget 9": "--budget is not for odt: it cannot write a part of a document",
-    "--spans a.odt": "--spans is not for odt: its records have no numbers",
+    "--copies 2": "--copies is for text, jsonl, csv, tsv and parquet",
+    "--budget 9": "--budget is for text, jsonl, json, csv, tsv and parquet",
+    "--spans a.odt": "--spans is for text, jsonl, json, csv, tsv and parquet",
     "-k text": "odt has no --field (with -f: jsonl, json, ",
     "--encoding cp1252": "odt says its encoding itself (leave out --encoding)",
     "b.odt": "odt files cannot be joined (-O DIR writes one output for each)",

@@ -27,8 +27,9 @@ from dpsan.run.stream import Work, rewrite_stream
 from dpsan.run.workers import Workers
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.sanitize.settings import rows_of
 from dpsan.space.arrays import Floats, Ids
-from dpsan.text.tokens import MASK, lookup_keys
+from dpsan.text.tokens import lookup_keys
 
 
 @dataclass(frozen=True)
@@ -217,20 +218,6 @@ class Exposure(NamedTuple):
         return {"loss": "infinite", **told}
 
 
-_STRING: Final = "a string of a kind against a word, or a string of another kind"
-_NUMBER: Final = "a number against a word, or a number of another form"
-_EXPOSURES: Final = {
-    "keep": ("keep", "", "a word on the list is always written unchanged, and no other word is"),
-    "public": ("public", "", "no other input gives a public word", "public words"),
-    "classes=contacts|ids|dates|numbers": (
-        *("class", "CLASS", "a string of a recognized kind always gives one of its kind"),
-        _STRING,
-    ),
-    "unknown=mask": ("unknown", "mask", f"an OOV word always gives {MASK}, and no other word does"),
-    "numbers=value": ("numbers", "value", "a number always gives one of its form", _NUMBER),
-    "consistent": ("consistent", "", "equal words never give different outputs, others do"),
-}
-"""By the condition under which settings have it (:meth:`Settings.has`)."""
 _SPANS: Final = Exposure("spans", "", "a word outside of spans is always written unchanged")
 
 
@@ -243,7 +230,7 @@ def exposures(sanitizer: Sanitizer, *, spans: bool = False) -> tuple[Exposure, .
     spec = sanitizer.spec
     named = spec.public and spec.public.name
     values = {"consistent": str(spec.consistent), "public": named if named in BUNDLED else ""}
-    those = [Exposure(*row) for condition, row in _EXPOSURES.items() if spec.has(condition)]
+    those = [Exposure(*row) for condition, *row in rows_of("event") if spec.has(condition)]
     return tuple(
         exposure._replace(value=values.get(exposure.option) or exposure.value)
         for exposure in [*those, *[_SPANS] * spans]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, compress, product
 from operator import ne
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -110,22 +111,10 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
 _LISTED: Final = 12
 """Words of public lists with the same labels, at most."""
 _SPELT: Final[dict[str, Callable[[str], str]]] = {"l": str, "T": str.capitalize, "U": str.upper}
-PLACES: Final = (
-    *("{T} called.", "We met {T} before lunch, and {T} left.", "The {l} was late, they said."),
-    *("NOBODY SAW {U} THERE", "Mr. {T} and someone wrote.", "Dear {T},\nthanks for writing."),
-    *("Patient: {T}\nResult: fine", "my name is {l} and her name is {l}", "{T}: hello {l}"),
-    *("They work at {T} Inc. and like it.", "We flew from {T} on a plane.", "On {T} they sang."),
-    "She took some {l} daily, not {T}.",
-)
+_LINES: Final = (Path(__file__).parent / "texts.tsv").read_text("utf-8").splitlines()[1:]
+_TEXTS: Final = [line.replace("\\n", "\n").split("\t") for line in _LINES]
+PLACES: Final = [text for kind, text, *_ in _TEXTS if kind == "word"]
 """Texts for a word in small letters, with a capital and in capitals."""
-_AROUND: Final = ("Ref {l}, then nothing.", "She wrote {l} twice: {l}.")
-_STRINGS: Final = (
-    *("zelda9@uni.org", "maria4@box.org", "@zelda_w", "@quentin_k", "10.1.2.33", "10.4.5.66"),
-    *("https://zelda.com/a", "https://quentin.com/b", "555-0199", "555-0123", "ABC123", "XYZ789"),
-    *("4111 1111 1111 1111", "4222 2222 2222 2222", "123-45-6789", "987-65-4321"),
-    *("2021-05-03", "2019-11-27", "10:45", "11:30", "$1,250", "$3,470", "1985", "1979"),
-)
-"""Pairs of strings of one form."""
 
 
 def verify_replaced(sanitizer: Sanitizer) -> tuple[str, list[Check]]:
@@ -187,8 +176,9 @@ def exchanged_texts(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[s
     """
     rewriter = sanitizer.replacing
     assert rewriter is not None  # noqa: S101 - the caller knows the request
-    strings = zip(_STRINGS[::2], _STRINGS[1::2], strict=True)
-    pairs = [(text, *pair) for text, pair in product(_AROUND, strings)]
+    around = [text for kind, text, *_ in _TEXTS if kind == "string"]
+    strings = [(first, other) for kind, first, *rest in _TEXTS if kind == "pair" for other in rest]
+    pairs = [(text, *pair) for text, pair in product(around, strings)]
     beside_in_phrases = defaultdict[str, set[str]](set)
     for phrase in rewriter.lexicon.lines("phrases.txt"):
         words = re.findall(r"[^\s-]+", phrase)
