@@ -229,7 +229,7 @@ class Restore(Container, Quiet):
         path = None if self.file == STDIN else self.file
         self.check_files(stdin=path is None).check_outside(self.memo)
         name = str(path or "standard input")
-        self.containers([path or STDIN])
+        (kind,) = self.containers([path or STDIN])
         options = self.read_options(
             invalid=self.invalid, unit_field=self.unit_field or "", keep_equal=True
         )
