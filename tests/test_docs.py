@@ -43,8 +43,8 @@ def mechanism_names() -> str:
     status = {True: "PROVED", False: "as published, REFUTED or NONE"}
     rows = ["| guarantee | mechanisms |", "|---|---|"]
     for proved, nats in itertools.product((True, False), (True, False)):
-        kinds = [each for each in MECHANISMS.values() if (each.epsilon_unit == "nats") == nats]
-        names = [f"`{each.name}`" for each in kinds if (each.status is Status.PROVED) == proved]
+        measured = [each for each in MECHANISMS.values() if (each.epsilon_unit == "nats") == nats]
+        names = [f"`{each.name}`" for each in measured if (each.status is Status.PROVED) == proved]
         rows.append(f"| {status[proved]}: {kinds[nats]} | {', '.join(names)} |")
     return "\n".join(rows) + "\n"
 

@@ -263,7 +263,11 @@ def test_the_figures_are_those_of_the_page_on_classes():
     pattern += r" in invented documents of 13 kinds (\d\d)"
     told = re.search(pattern, " ".join(PAGE.split()))
 
-    rows = ("presidio_synth_dataset_v2", "MultiDoGO, in small letters", "13 kinds, four of them")
+    rows = (
+        "presidio_synth_dataset_v2",
+        "MultiDoGO, in small letters",
+        "13 kinds, four of them German",
+    )
     for figure, row in zip(told.groups(), rows, strict=True):
         share = re.search(rf"^\| [^|]*{row}[^|]*\| (\.\d+) of", CLASSES, re.M)[1]
         assert round(100 * float(share)) == int(figure), row

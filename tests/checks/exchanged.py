@@ -254,16 +254,8 @@ def by_text(done: Decided) -> list[Any]:
         local = [[[p if isinstance(p, str) else p - low for p in cut] for cut in of] for of in cuts]
         tables = done.breaks, done.numbers
         values = [(row - low, table[row]) for table in tables for row in inside if row in table]
-        out.append(
-            (
-                [array[low:high] for array in arrays],
-                [key - low for key in keys[low:high]],
-                [max(row - low, -1) for row in d.leader[low:high].tolist()],
-                relations_of_numbers(d, low, high),
-                done.between[begin:end],
-                shown,
-                local,
-                values,
-            )
-        )
+        rows_of = [array[low:high] for array in arrays], [key - low for key in keys[low:high]]
+        leaders = [max(row - low, -1) for row in d.leader[low:high].tolist()]
+        numbers = relations_of_numbers(d, low, high)
+        out.append((*rows_of, leaders, numbers, done.between[begin:end], shown, local, values))
     return out

@@ -114,7 +114,8 @@ CHANGE = f"<text:changed-region><text:deletion>{p(MARK)}</text:deletion></text:c
 LEFT = {
     "link": {"body": p(f'<text:a draw:href="{MARK}">{MARK}</text:a>')},
     "field": {
-        "body": p(f"<text:page>{MARK}</text:page><text:{MARK}/>" + f'<text:x text:y="{MARK}"/>')
+        "body": p(f'<text:author-name>{MARK}</text:author-name><text:x text:y="{MARK}"/>')
+        + p(f"<text:{MARK}/>")
     },
     "section": {"body": f'<text:section text:name="{MARK}">{p(MARK)}</text:section>'},
     "comment": {"body": p(f"a<office:annotation>{p(MARK)}</office:annotation>")},

@@ -109,15 +109,10 @@ def one_after_the_other(vectors, k):
 
 
 NORMAL = np.random.default_rng(3).normal(size=(300, 6))
-VECTORS = {
-    "random": NORMAL,
-    "many equal distances": np.round(NORMAL),
-    "eight points": np.sign(NORMAL[:, :3]),
-    "one point": np.ones_like(NORMAL),
-    "squares too small for float32": NORMAL * 1e-22,
-    "squares too large for float32": NORMAL * 1e19,
-    "far out": NORMAL + np.float32(300),
-}
+VECTORS = {"random": NORMAL, "many equal distances": np.round(NORMAL)}
+VECTORS |= {"eight points": np.sign(NORMAL[:, :3]), "one point": np.ones_like(NORMAL)}
+VECTORS |= {"squares too small for float32": NORMAL * 1e-22, "far out": NORMAL + np.float32(300)}
+VECTORS |= {"squares too large for float32": NORMAL * 1e19}
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")

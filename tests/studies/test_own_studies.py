@@ -219,7 +219,7 @@ def test_figures(cache, tmp_path, monkeypatch, capsys):
 NO_SIZE = [(f"--synthetic {size}", "--synthetic must be N,D") for size in ("20", "1,3")]
 
 
-@cases("arguments message", *NO_SIZE, ("-m laplac", "mean 'laplace'"), ("-p k", "NAME=VALUE"))
+@cases("arguments message", *NO_SIZE, ("-m laplac", "you mean 'laplace'"), ("-p k", "NAME=VALUE"))
 def test_wrong_use(arguments, message):
     with pytest.raises(UsageError, match=message):
         speed.main(arguments.split())
