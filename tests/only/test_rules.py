@@ -101,7 +101,7 @@ CASES = [
     ("The car B-MW 4411 is at ///index.home.raft here.", "B MW 4411 index home raft"),
     ("Bo & Mae came with Ines & Bath again.", "Bo Mae Ines Bath"),
     ("We saw Pebble Jones in the morning, and then Dev had gone.", "Pebble Jones Dev"),
-    ("It is at the Grand Plaza Hotel here.", "Grand Hotel"),
+    ("It is at the Grand Plaza Hotel here.", "Grand Plaza Hotel"),
     ("my nan june fell again", "june"),
     ("The last four digits are 3306, the first 4 digits 2299.", "3306 2299"),
     ("my ex husband, dean, has it", "dean"),
