@@ -38,7 +38,7 @@ from dpsan.only.characters import (
 from dpsan.only.hashes import Hashes, Places, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.local_parts import find_initials, split_locals
+from dpsan.only.local_parts import NAMED, find_initials, split_locals
 from dpsan.only.marks import DIGIT as MARK
 from dpsan.only.numerals import below_ten
 from dpsan.only.order import changes
@@ -64,8 +64,6 @@ from dpsan.text.tokens import ARTICLES
 
 CLOSED: Final = ("func", "funcname?", "trigname?", "title")
 """Labels of trigger words."""
-NAMED: Final = ("letter", "unknown", "given_f", "given_m", "given_u")
-"""Labels of words with a capital behind which a word may be a surname."""
 _SMALL: Final = sums.LABELS["int1"]
 """Sort of numbers of one or two digits."""
 _KNOWN: Final = 1 << 18
@@ -323,11 +321,10 @@ class Viewer:
         closed = (row >= 0) & (self.closed.take(label) | (row == self.letter_a))
         trigger = self.trigger.take(row) * closed
         # Behind a title no function word is one (Mr. Im, mr case), nor behind a name: T. Oh.
-        surname = (label == code["funcname?"]) & (caps == TITLE)
-        named = surname | (label == code["trigname?"])
-        trigger[1:][named[1:] & (label[:-1] == code["title"])] = 0
-        before = among(label[:-1], [code[name] for name in NAMED]) & (caps[:-1] != LOWER)
-        trigger[1:][surname[1:] & before] = 0
+        surname = (label[1:] == code["funcname?"]) & (caps[1:] == TITLE)
+        named = surname & among(label[:-1], [code[name] for name in ("letter", *NAMED)])
+        named |= (surname | (label[1:] == code["trigname?"])) & (label[:-1] == code["title"])
+        trigger[1:][named] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = (label == code["surnamepl"]).nonzero()[0]
