@@ -1,7 +1,7 @@
 """Build the lists of ``--only`` in vocab/only/lists, from word files.
 
     python vocab/lists.py                # seconds, offline
-    python vocab/lists.py --fetch        # first write census, faker, nicknames and geonames.txt anew
+    python vocab/lists.py --fetch        # first write the public sources anew
 
 Sources: vocab/only (each file names its origin and licence in its first lines), the words of
 vocab/en and vocab/public, and the trigger words of dpsan/only/rules.tsv.  The same
@@ -489,14 +489,14 @@ def fetch() -> None:
         others = set().union(*census.values(), *invented.values())
         write_source(
             "nicknames",
-            "Nicknames of English names, and these, that census and Faker lack (Apache-2.0, package "
-            "nicknames of the community at github.com/carltonnorthern/nicknames).",
+            "Nicknames of English names, and these, that census and Faker lack (Apache-2.0, "
+            "package nicknames of the community at github.com/carltonnorthern/nicknames).",
             {"given_u": sorted(short_names(short) - others)},
         )
         (stops,) = Path(scratch).glob("stopwordsiso-*.whl")
         note = (
-            f"Stop words of {', '.join(LANGUAGES.split())} that no other list has, in small letters "
-            "(MIT, Copyright 2020 Gene Diaz, package stopwordsiso)."
+            f"Stop words of {', '.join(LANGUAGES.split())} that no other list has, in small "
+            "letters (MIT, Copyright 2020 Gene Diaz, package stopwordsiso)."
         )
         write_source("stopwords", note, {})
         listed = labelled(known_words()).labels
