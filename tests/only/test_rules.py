@@ -325,6 +325,12 @@ CASES = [
     ("write to grace(at)kettle.com or grace%40kettle.com", "grace at kettle com 40kettle"),
     ("Le dossier d'Élodie est là, c'est pour vous et je ne suis pas là.", "d Élodie"),
     ("L'appuntamento è il 3 giugno, non è più qui.", "3 giugno"),
+    ("Our reader, Des, left a card.", "Des"),
+    ("Mr. Tran, Treasure Valley Plumbing. It is fine.", "Tran Treasure Valley Plumbing"),
+    ("They met at westside autos again.", "westside autos"),
+    ("The rider April M. has it.", "April M"),
+    ("My dog goes to Des. The rest is fine.", "Des"),
+    ("who is tyler n., the mod", "tyler n"),
 ]
 """Text, and its words that are replaced; all others pass."""
 
