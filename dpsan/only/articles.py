@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.hashes import Places
+from dpsan.only.local_parts import NAMED
 from dpsan.only.view import GAP, LOWER, ONE, TITLE, Codes, View, among
 
 BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]
 """Gaps between an article and its word."""
 _TAG: Final = 16
 """Most words of a tag that stands between an article and its word."""
-_NAMES: Final = ("given_f", "given_m", "given_u", "surname")
-"""Labels of names, behind which a function word with a capital may be a surname."""
 
 
 def one_article(
@@ -56,7 +55,7 @@ def no_triggers(
     capital = (label == code["funcname?"]) & (caps == TITLE)
     behind_title = label[:-1] == code["title"]
     trigger[1:][(capital | (label == code["trigname?"]))[1:] & behind_title] = 0
-    behind_name = among(label, [code[name] for name in _NAMES])[:-1] & (gap[1:] == GAP["space"])
+    behind_name = among(label, [code[name] for name in NAMED])[:-1] & (gap[1:] == GAP["space"])
     behind_name |= (label[:-1] == code["letter"]) & (gap[1:] == GAP["stop"])
     trigger[1:][capital[1:] & behind_name] = 0
 

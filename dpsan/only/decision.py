@@ -53,7 +53,7 @@ AMERICAN: Final = "cityen"
 WEEKDAYS: Final = frozenset(("day", "day3", "workday", "workday3", "day_de", "day_fr", "day_es"))
 DAYS_OF_MONTH: Final = frozenset(("mday", "ordinal", "daymonth"))
 ENGLISH: Final = ("month", "month3")
-MONTHS: Final = frozenset((*ENGLISH, "month_de", "month_fr", "month_es"))
+MONTHS: Final = frozenset((*ENGLISH, "month_de", "month_fr", "month_es", "month_it"))
 YEARS: Final = frozenset(("year", "shortyear"))
 VALUE: Final = "near"
 """Group of measured values, which keep all but their last digits."""

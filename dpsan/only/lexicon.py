@@ -216,8 +216,12 @@ class Lexicon:
         if mark and tail in ENCLITICS and self.label(base, COLUMN[caps]) in ("func", "plain"):
             return "plain"
         elided, mark, tail = word.partition("'")
-        if mark and elided in ELISIONS and self.label(tail, 0) in ("func", "plain", "foreignw"):
-            return "plain"
+        if mark and elided in ELISIONS:
+            if self.label(tail, 0) in ("func", "plain", "foreignw"):
+                return "plain"
+            name = self.label(tail, 1) or ""
+            if caps == MIXED and name.startswith("given"):  # d'Élodie
+                return name
         if len(word) >= 7 and caps != UPPER:
             for label in ENDINGS:
                 if word.endswith(self.forms[label]):

@@ -24,7 +24,7 @@ _ROLES: Final = (
 )
 ROLES: Final = frozenset(" ".join(_ROLES).split())
 """Local parts that stay where no word of their unit is the same."""
-_NAMED: Final = ("given_f", "given_m", "given_u", "surname", "unknown")
+NAMED: Final = ("given_f", "given_m", "given_u", "surname", "unknown")
 """Labels of words that have initials."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 _SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
@@ -38,7 +38,7 @@ def split_locals(view: View, places: Places) -> None:
         return
     spans = zip(places.start[at].tolist(), places.end[at].tolist(), strict=True)
     texts = [places.block[start:end].lower() for start, end in spans]
-    written = [text if text[0] == "@" else text.split("@")[0] for text in texts]
+    written = [text if text[0] == "@" else re.split(strings.AT, text)[0] for text in texts]
     pieces = {local: re.findall(r"[^\W\d_]+|\d+|.", local) for local in written}
     cuts = {piece: _cuts(piece) for piece in chain.from_iterable(pieces.values())}
     words = [*{word for of_piece in cuts.values() for cut in of_piece for word in cut}]
@@ -74,7 +74,7 @@ def find_initials(view: View, places: Places) -> None:
     two = (word & (view.caps == UPPER) & (places.end - places.start == 2)).nonzero()[0]
     if not len(two):
         return
-    name = word & among(view.caps, [TITLE, MIXED]) & view.labelled(*_NAMED)
+    name = word & among(view.caps, [TITLE, MIXED]) & view.labelled(*NAMED)
     first = (name[:-1] & name[1:] & (view.gap[1:] == GAP["space"])).nonzero()[0]
     first = first[np.isin(view.text[first], view.text[two])]
     of_letters: defaultdict[tuple[int, str], set[tuple[int, int]]] = defaultdict(set)

@@ -55,6 +55,8 @@ ACCENT: Final = (
     r"|&#(?:19[2-9]|2[0-5]\d|x[c-fC-F][0-9a-fA-F]);|\\u00[c-f][0-9a-f]|\\u01[0-7][0-9a-f])"
 )
 """A letter with an accent, as an entity or an escape."""
+AT: Final = r"(?:@|%40|[(\[](?:at|AT)[)\]])"
+"""What stands before the host of an address: in an URL, and where programs that collect addresses read."""
 PATTERNS: Final = (
     ("entword", rf"(?<!\w)(?=[^\W\d_]{{1,30}}+[&\\])(?:[^\W\d_]{{1,30}}(?:{ACCENT}[^\W\d_]{{0,30}}){{1,4}}|[a-zA-Z]{{2,8}}(?:&#0?39;|&apos;|&rsquo;|&#8217;|&#x27;|\\u2019)(?:[tdm]|ll|re|ve)\b)"),
     ("skip", r"(?<![^\W\d_])[^\W\d_]{1,60}+(?=[\s,;!?\"”)]|\.?\s|\.?$|:\s)|[\s,;!?\"]+"),
@@ -62,7 +64,7 @@ PATTERNS: Final = (
     ("url", r"(?:https?|ftp)://[^\s<>\"')…]{1,400}(?<![.,;:!?])…?|"
      r"(?:www\.|\b(?:github|gitlab|linkedin|twitter|x|facebook|instagram|tiktok|youtube|t|wa)\.(?:com|me)/)"
      r"[^\s<>\"')]{1,400}(?<![.,;:!?])"),
-    ("email", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z0-9][\w-]{0,62}\.){1,6}[A-Za-z]{2,24}\b"),
+    ("email", rf"(?<![\w.+%-])[\w.+%-]{{1,64}}{AT}(?:[A-Za-z0-9][\w-]{{0,62}}(?:\.|[(\[]dot[)\]])){{1,6}}[A-Za-z]{{2,24}}\b"),
     ("userip", r"(?<![\w.-])[A-Za-z][\w.-]{0,63}@\d{1,3}(?:\.\d{1,3}){3}"),
     ("userhost", r"(?<![\w.+%-])[\w.+%-]{1,64}@(?:[A-Za-z][\w-]{1,60})\b"),
     ("handle", r"(?<![\w@])@\w{1,60}(?:[.-]\w{1,30}){0,4}(?!\w|[.]\w)"),

@@ -38,7 +38,9 @@ LABELS: Final = {
     **dict.fromkeys((*AMOUNTS, *WORDS, "quantity", PERCENT), 1),
     **{label: 2 + of_year for label, of_year in DATED.items()},
     CLOCK: 4,
-    **dict.fromkeys(("month", "month3?", "month?", "month_de", "month_fr", "month_es"), 5),
+    **dict.fromkeys(
+        ("month", "month3?", "month?", "month_de", "month_fr", "month_es", "month_it"), 5
+    ),
 }
 """Labels of the numbers and times of which one may follow from others, and their sort: amounts,
 days, years, times; and of months, beside which numbers are days."""

@@ -28,6 +28,7 @@ FEW = {
     ),
     *("n19", "n1019", "tens", "tens2", "sense?", "big1", "big2", "bigp1", "bigp2", "ord"),
     *(f"{sort}_{language}" for sort in ("day", "month", "n") for language in ("de", "fr", "es")),
+    "month_it",
 }
 """Weekdays, months, decades, number words; *blind*; titles and things such as prizes,
 which pass."""
