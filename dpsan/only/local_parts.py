@@ -26,7 +26,7 @@ ROLES: Final = frozenset(" ".join(_ROLES).split())
 """Local parts that stay where no word of their unit is the same."""
 _NAMED: Final = ("given_f", "given_m", "given_u", "surname", "unknown")
 """Labels of words that have initials."""
-_MAYBE: Final = tuple("given_f? given_x? surname? name? month? city cityen citygb".split())
+_MAYBE: Final = ("given_f?", "given_x?", "surname?", "name?", "month?", "city", "cityen", "citygb")
 """Labels of words that have initials if they are names: Will D. beside Will Dlamini."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 _SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
@@ -86,23 +86,21 @@ def find_initials(view: View, places: Places) -> None:
     pairs = [(token, token + 1) for token in beside.nonzero()[0].tolist()]
     pairs += [(token, token + 2) for token in (beside[:-1] & beside[1:]).nonzero()[0].tolist()]
     named = among(view.caps, [TITLE, MIXED]) & view.labelled(*_NAMED)
-    of_letters: defaultdict[tuple[int, object, str], set[Cut]] = defaultdict(set)
+    of_letters: defaultdict[tuple[int, int | None, str], set[Cut]] = defaultdict(set)
     for first, last in pairs:
-        text, *names = int(view.text[first]), int(view.equal[first]), int(view.equal[last])
+        text, *both = int(view.text[first]), int(view.equal[first]), int(view.equal[last])
         letters = [places.block[at] for at in places.start[[first, last]].tolist()]
         if named[first] and named[last] and last == first + 1:
-            of_letters[text, None, "".join(letters)].add((*names,))
-        of_letters[text, names[1], letters[0].lower()].add((names[0],))
-        of_letters[text, ~names[0], letters[1].lower()].add((names[1],))
+            of_letters[text, None, "".join(letters)].add((*both,))
+        of_letters[text, both[1], letters[0].lower()].add((both[0],))
+        of_letters[text, ~both[0], letters[1].lower()].add((both[1],))
     for token in lettered.tolist() if of_letters else ():
         text, written = int(view.text[token]), places.block[places.start[token] : places.end[token]]
         ahead, behind = int(view.equal[token + 1]), ~int(view.equal[token - 1])
-        sides = [None] if len(written) > 1 else [ahead, behind]
-        found = [
-            of_letters.get((text, side, written if side is None else written.lower()), set())
-            for side in sides
-        ]
-        names = next((min(of_side) for of_side in found if len(of_side) == 1), ())
+        sides = (ahead, behind) if len(written) == 1 else (None,)
+        written = written if None in sides else written.lower()
+        found = (of_letters.get((text, side, written), set[Cut]()) for side in sides)
+        names = next((min(of_key) for of_key in found if len(of_key) == 1), ())
         if names:
             view.pieces[token] = tuple(((of_name,), (LARGE,)) for of_name in names)
             places.pieces[token] = (0,) * len(names)

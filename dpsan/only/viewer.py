@@ -64,8 +64,6 @@ from dpsan.text.tokens import ARTICLES
 
 CLOSED: Final = ("func", "funcname?", "trigname?", "title")
 """Labels of trigger words."""
-GIVEN: Final = ("given_f", "given_m", "given_u")
-"""Labels of given names."""
 _SMALL: Final = sums.LABELS["int1"]
 """Sort of numbers of one or two digits."""
 _KNOWN: Final = 1 << 18
@@ -324,10 +322,9 @@ class Viewer:
         trigger = self.trigger.take(row) * closed
         # Behind a title no function word is one: Mr. Im, mr case; nor is Oh behind Thaddeus.
         named = (label == code["funcname?"]) & (caps == TITLE)
-        given = among(label[:-1], [code[name] for name in GIVEN]) & (gap[1:] == GAP["space"])
-        trigger[1:][named[1:] & given] = 0
-        named |= label == code["trigname?"]
-        trigger[1:][named[1:] & (label[:-1] == code["title"])] = 0
+        given = among(label, [code[f"given_{sex}"] for sex in "fmu"])
+        titled = (label == code["title"])[:-1] & (named | (label == code["trigname?"]))[1:]
+        trigger[1:][titled | given[:-1] & (named & (gap == GAP["space"]))[1:]] = 0
         one_article(self.articles, code["func"], label, caps, gap, trigger)
         stem = hashed.copy()  # without a plural s where a rule could need it
         at = (label == code["surnamepl"]).nonzero()[0]

@@ -108,11 +108,11 @@ def test_two_initials_beside_one_surname_stay_two(sensitive):
 
 
 def test_an_initial_is_that_of_the_name_that_it_stands_for(sensitive):
-    """Each of two people with one initial has another; before a name, behind it, in small letters."""
+    """Each of two people with one initial has another; before, behind a name, in small letters."""
     text = "Rosa Pillai and Mark Dlamini met Raj Vega: R. Pillai, R. Vega, Mark D. and m.dlamini."
     names = re.compile(
-        r"(\w)\S* (\w+) and (\w+) (\w)\w+ met (\w)\w+ (\w+): (\w)\. (\w+), (\w)\. (\w+), (\w+) (\w)\."
-        r" and (\w)\.(\w+)\."
+        r"(\w)\S* (\w+) and (\w+) (\w)\w+ met (\w)\w+ (\w+): "
+        r"(\w)\. (\w+), (\w)\. (\w+), (\w+) (\w)\. and (\w)\.(\w+)\."
     )
     for at in range(12):
         a, of_a, b, last, c, of_c, *rest = names.fullmatch(
