@@ -116,6 +116,7 @@ def clock_form(text: str) -> str:
     if int(hour) == 0 and not half:  # as a duration has it
         return NO_HOUR + "0" + _minutes(minutes, seconds) + before + hour + rest
     number = int(hour) % 12 + 12 * (half[0] in "pP") if half else int(hour) % 24
+    number = int(hour) if 24 < int(hour) < 60 else number  # minutes: 33:18
     short = len(hour) == 1 and not half
     number += 12 * (short and number < 6)
     kind = HALF_DAY if half else SHORT if short else PADDED

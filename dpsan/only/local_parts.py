@@ -26,6 +26,8 @@ ROLES: Final = frozenset(" ".join(_ROLES).split())
 """Local parts that stay where no word of their unit is the same."""
 NAMED: Final = ("given_f", "given_m", "given_u", "surname", "unknown")
 """Labels of words that have initials."""
+_MAYBE: Final = ("given_f?", "given_x?", "surname?", "name?", "month?", "city", "cityen", "citygb")
+"""Labels of words that have initials if they are names: Will D. beside Will Dlamini."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
 _SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
@@ -69,24 +71,39 @@ def split_locals(view: View, places: Places) -> None:
 
 
 def find_initials(view: View, places: Places) -> None:
-    """Find which two capitals are the initials of one pair of words in their text."""
+    """Find which two capitals are the initials of one pair of words in their text, and which letter
+    beside a word is that of the one with which it is such a pair.
+    """
     word = (view.form < 0) & (view.trigger == 0) & ~view.labelled(EDGE, "func")
     two = (word & (view.caps == UPPER) & (places.end - places.start == 2)).nonzero()[0]
-    if not len(two):
+    one = (view.labelled("letter") & (view.trigger == 0)).nonzero()[0]
+    lettered = np.append(two, one)
+    if not len(lettered):
         return
-    name = word & among(view.caps, [TITLE, MIXED]) & view.labelled(*NAMED)
-    first = (name[:-1] & name[1:] & (view.gap[1:] == GAP["space"])).nonzero()[0]
-    first = first[np.isin(view.text[first], view.text[two])]
-    of_letters: defaultdict[tuple[int, str], set[tuple[int, int]]] = defaultdict(set)
-    for text, token in zip(view.text[first].tolist(), first.tolist(), strict=True):
-        letters = "".join(places.block[at] for at in places.start[token : token + 2].tolist())
-        of_letters[text, letters].add((int(view.equal[token]), int(view.equal[token + 1])))
-    for token in two.tolist() if of_letters else ():
-        begin = int(places.start[token])
-        pairs = of_letters.get((int(view.text[token]), places.block[begin : begin + 2]), ())
-        if len(pairs) == 1:
-            view.pieces[token] = tuple(((of_name,), (LARGE,)) for of_name in min(pairs))
-            places.pieces[token] = (0, 0)
+    name = word & view.labelled(*NAMED, *_MAYBE)
+    beside = np.append((name[:-1] & name[1:]) & (view.gap[1:] == GAP["space"]), False)
+    beside[:-1] &= np.isin(view.text[:-1], view.text[lettered])
+    pairs = [(token, token + 1) for token in beside.nonzero()[0].tolist()]
+    pairs += [(token, token + 2) for token in (beside[:-1] & beside[1:]).nonzero()[0].tolist()]
+    named = among(view.caps, [TITLE, MIXED]) & view.labelled(*NAMED)
+    of_letters: defaultdict[tuple[int, int | None, str], set[Cut]] = defaultdict(set)
+    for first, last in pairs:
+        text, *both = int(view.text[first]), int(view.equal[first]), int(view.equal[last])
+        letters = [places.block[at] for at in places.start[[first, last]].tolist()]
+        if named[first] and named[last] and last == first + 1:
+            of_letters[text, None, "".join(letters)].add((*both,))
+        of_letters[text, both[1], letters[0].lower()].add((both[0],))
+        of_letters[text, ~both[0], letters[1].lower()].add((both[1],))
+    for token in lettered.tolist() if of_letters else ():
+        text, written = int(view.text[token]), places.block[places.start[token] : places.end[token]]
+        ahead, behind = int(view.equal[token + 1]), ~int(view.equal[token - 1])
+        sides = (ahead, behind) if len(written) == 1 else (None,)
+        written = written if None in sides else written.lower()
+        found = (of_letters.get((text, side, written), set[Cut]()) for side in sides)
+        names = next((min(of_key) for of_key in found if len(of_key) == 1), ())
+        if names:
+            view.pieces[token] = tuple(((of_name,), (LARGE,)) for of_name in names)
+            places.pieces[token] = (0,) * len(names)
 
 
 def _plainly_spelt(places: Places) -> list[tuple[int, int]]:

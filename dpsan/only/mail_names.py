@@ -103,13 +103,18 @@ def write_addresses(
     named = np.array([plan.home == NAMED for plan in slots.plans])[slots.pool].nonzero()[0]
     columns = slots.unit[named].tolist(), slots.key[named].tolist()
     slot_of = dict(zip(zip(*columns, strict=True), named.tolist(), strict=True))
-    for at in new[[slots.plans[pool].pool[0] == INITIALS for pool in slots.pool[new]]].tolist():
-        parts = [*chain.from_iterable(decision.locals.get(int(slots.row[at]), ()))]
+    for row, cuts in sorted(decision.locals.items(), reverse=True):  # the first is written last
+        at = int(slots.of_row[row])
+        group, parts = slots.plans[slots.pool[at]].pool[0], [*chain.from_iterable(cuts)]
         names = [slot_of.get((int(slots.unit[at]), part), -1) for part in parts]
-        if parts and min(names) >= 0:
-            letters = "".join(_written(slots, name, plans)[0] for name in names)
-            slots.texts[slots.number[at]] = letters.upper()
-            slots.chance[at] = max(slots.chance[at], 0.03)  # few first letters are frequent
+        if group in (INITIAL, INITIALS) and slots.new[at] and min(names) >= 0:
+            letters = "".join(_written(slots, name, plans)[0] for name in names).upper()
+            if group == INITIALS:
+                slots.texts[slots.number[at]] = letters
+            elif letters in plans.words[INITIAL]:
+                slots.number[at] = plans.words[INITIAL].index(letters)
+            # few first letters are frequent
+            slots.chance[at] = max(slots.chance[at], 0.03 if group == INITIALS else 0.13)
     mail = np.array([plan.home == _EMAIL for plan in slots.plans])[slots.pool].nonzero()[0]
     used: defaultdict[int, set[str]] = defaultdict(set)
     for at, unit in zip(mail.tolist(), slots.unit[mail].tolist(), strict=True):

@@ -293,7 +293,9 @@ def of_form(test: Callable[[str], object]) -> Callable[[State], Flags]:
 
 
 def initials(state: State) -> Flags:
-    """Two capitals that are the initials of two words beside each other in their text."""
+    """Two capitals that are the initials of two words beside each other in their text, and letters
+    that are the one of such a word.
+    """
     out = np.zeros(len(state.group), np.bool_)
     out[[token for token in state.view.pieces if state.view.form[token] < 0]] = True
     return out

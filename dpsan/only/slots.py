@@ -18,12 +18,14 @@ from dpsan.only.marks import DAY_FIRST, LATE_YEARS, NOW
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.results import follow, reach
-from dpsan.only.sums import BIRTH, CLOCK, DAYS, FEW, RESULTS, SPAN, STEP, TOTAL, Sum
+from dpsan.only.sums import BIRTH, BOTH, CLOCK, DAYS, FEW, RESULTS, SPAN, STEP, TOTAL, Sum
 from dpsan.only.templates import Piece, ordinal
 from dpsan.only.view import among
 
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""
+_AGED: Final = ("age", "roundth")
+"""Groups of ages: 45 years old, her 80th birthday."""
 AGE: Final = 40
 """Bits of a key below the number of the unit of a long file."""
 Pool = tuple[str, str, tuple[str, ...]]
@@ -188,6 +190,8 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
     free = [pool[0] in RESULTS | DAYS or no for pool, no in zip(pools, wide, strict=True)]
     follows = np.array(free)[slots.pool]
     fixed = np.append(~slots.new | (slots.table >= 0) | ~follows, True)  # the last: counts
+    valued = np.array([pool[0] == VALUE for pool in pools])[slots.pool]
+    measured = {*(slots.new & valued).nonzero()[0].tolist()}
     of_row = np.append(slots.of_row, len(slots.new))
     steps = {int(of_row[whole]) for kind, whole, _ in sums if kind == STEP}
     times = [at for at, pool in enumerate(slots.pool.tolist()) if pools[pool][0] == CLOCK]
@@ -206,7 +210,7 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
         if counted := rows[0] < 0 and kind != TOTAL:
             to, text = reach(kind, *texts)
         target = places[to]
-        if not fixed[target]:
+        if not fixed[target] or (kind in (SPAN, BOTH) and not to and target in measured):
             if not counted:
                 text = follow(kind, texts[to], others, texts[0] if to else "")
             if kind == STEP:
@@ -246,12 +250,12 @@ def fit_ages(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]]) -
         decision: whose sums tie no age of these texts to years.
         lists: of words.
     """
-    age, year = map(decision.groups.index, ("age", "year"))
-    rows = (decision.group == age).nonzero()[0]
+    year, ages_of = decision.groups.index("year"), [*map(decision.groups.index, _AGED)]
+    rows = among(decision.group, ages_of).nonzero()[0]
     tied = [int(decision.text[row.whole]) for row in decision.sums if row.kind == BIRTH]
     texts = {*decision.text[rows].tolist()} - {*tied}
     found = {text: (set[int](), set[int](), set[int]()) for text in texts}
-    rows = among(decision.group, [age, year]).nonzero()[0] if texts else rows[:0]
+    rows = among(decision.group, [*ages_of, year]).nonzero()[0] if texts else rows[:0]
     for row in (row for row in rows.tolist() if int(decision.text[row]) in texts):
         late = decision.group[row] == year and decision.forms[decision.form[row]][:1] in LATE_YEARS
         part = int(decision.group[row] == year) + int(late)

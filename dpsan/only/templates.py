@@ -273,6 +273,8 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         "tooth": [[f"{side}{tooth}" for side in range(1, 5) for tooth in range(4, 8)]],
         "unitdose": [["2500", "4500", "5000", "7500"] if len(form) == 4 else ["10000", "12500"]],
         "gram": [["1", "2"]],
+        "nth": [["1st", "2nd", "3rd", "4th"]],
+        "roundth": [["18th", "21st", "30th", "40th", "50th", "60th"]],
         "strength": [["2%"]],
         "votes": [["3:1", "4:1", "4:2", "5:1", "5:2", "6:1"]],
         "grams": [(2100, 4400, 0)],

@@ -117,7 +117,8 @@ def _set_part(slots: Slots, slot: int, kind: int, number: int) -> None:
 def _moved(
     lists: list[tuple[list[int], list[str]]], drawn: list[int], ranks: list[int]
 ) -> list[tuple[int, str, float]]:
-    """Return which times move, to which, so that each is behind the one before it, and a factor.
+    """Return which times move, to which, so that each is behind the one before it, or at the same
+    time where it was, and a factor.
 
     A time to which others move is at most as likely as the factor times all chances: as many drawn
     times end there as the gaps of the forms hold minutes, and any number at the latest time.
@@ -125,10 +126,12 @@ def _moved(
     Args:
         lists: the minutes of the times of the form of each, ascending, and these times.
         drawn: the minute of each.
-        ranks: ascending; times of one rank may be equal.
+        ranks: ascending; times of one rank are equal where their forms have the same time.
     """
     pairs = zip(pairwise(drawn), pairwise(ranks), strict=True)
-    if all(first < other or low == high for (first, other), (low, high) in pairs):
+    if all(
+        first < other if low < high else first == other for (first, other), (low, high) in pairs
+    ):
         return []
     bounds, latest, last = list[int](), DAY, -1
     for (minutes, _), rank in zip(lists[::-1], ranks[::-1], strict=True):
@@ -141,7 +144,9 @@ def _moved(
     for at, (minutes, texts) in enumerate(lists):
         room += max((other - first for first, other in pairwise(minutes)), default=DAY)
         value = min(drawn[at], bounds[-1 - at])
-        if value < before + (ranks[at] != last):
+        if ranks[at] == last and before in minutes:  # 19:30 and 7:30pm
+            value = before
+        elif value < before + (ranks[at] != last):
             value = minutes[bisect_right(minutes, before - (ranks[at] == last))]
         if value != drawn[at]:
             likelier = inf if value == bounds[-1 - at] else room
@@ -172,6 +177,6 @@ def _times(group: str, form: str) -> tuple[list[int], list[str]]:
         return [], []
     texts = (string(pieces, [number]) for number in range(sizes[0]))
     pairs = sorted((_minute(group, form, text), text) for text in texts)
-    if pairs[0][0] < 0:
+    if pairs[0][0] < 0 or pairs[-1][0] >= DAY:  # 33:18 is none
         return [], []
     return [minute for minute, _ in pairs], [text for _, text in pairs]

@@ -175,6 +175,9 @@ class OnlyRewriter:
         edge, at, articles = view.edge, decision.at, decision.articles[:, 0]
         plural = decision.group == self.rules.group("surnamepl")
         keys = np.where(plural, places.stems[at], places.hashes[at])
+        for row, (cut, *more) in decision.locals.items():
+            if decision.form[row] < 0 and not more and not isinstance(cut[0], str):
+                keys[row] ^= ~keys[cut[0]]  # an initial: each person has another one
         # Equal words become one word, those too that no rule compares.
         first, same = deciding.same_words(keys, decision.unit)
         decision = replace(decision, key=first[same])

@@ -68,7 +68,7 @@ class Drawn:
 
     @property
     def initials(self) -> bool:
-        """Return whether it is a word of two letters that are those of two words."""
+        """Return whether it is a word of two letters that are those of two words, or of one."""
         return bool(self.words) and not self.view.pieces.keys().isdisjoint(self.tokens)
 
     @property
@@ -109,7 +109,7 @@ class Drawn:
             nations: the country of each word for a nation.
         """
         if len(word) == 1:
-            return word in re.findall(r"\w+", self.lowered)
+            return any(other.startswith(word) for other in re.findall(r"\w+", self.lowered))
         if word in self.lowered or word.rstrip("s") in self.lowered:
             return True
         if self._addresses and (len(word) < 3 or " " in word):
@@ -127,12 +127,14 @@ class Drawn:
         return not phrases.isdisjoint(beside)
 
     def _initials(self, word: str) -> bool:
-        """Return whether two letters were, or would be, those of two words."""
+        """Return whether one or two letters were, or would be, those of words."""
         ids = {int(self.view.equal[token]) for token in self.tokens}
         form, items = self.view.form, self.view.pieces.items()
         of_names = (pieces for token, pieces in items if form[token] < 0)
         if any(not ids.isdisjoint(cut) for pieces in of_names for piece in pieces for cut in piece):
             return word[0] != self.old[0].lower()
+        if word[0] in re.findall(r"(?<![^\W_])[^\W\d_](?![^\W_])", self.lowered):
+            return True
         capitals = re.findall(r"\b[^\W\d_]{2}\b", self.text)
         pairs = re.findall(r"\b([^\W\d_])[\w'\u2019]*\s+(?=([^\W\d_]))", self.text)
         if len(word) == 2 and word.upper() in {"".join(pair).upper() for pair in pairs}:

@@ -107,6 +107,21 @@ def test_two_initials_beside_one_surname_stay_two(sensitive):
         assert first != second
 
 
+def test_an_initial_is_that_of_the_name_that_it_stands_for(sensitive):
+    """Each of two people with one initial has another; before, behind a name, in small letters."""
+    text = "Rosa Pillai and Mark Dlamini met Raj Vega: R. Pillai, R. Vega, Mark D. and m.dlamini."
+    names = re.compile(
+        r"(\w)\S* (\w+) and (\w+) (\w)\w+ met (\w)\w+ (\w+): "
+        r"(\w)\. (\w+), (\w)\. (\w+), (\w+) (\w)\. and (\w)\.(\w+)\."
+    )
+    for at in range(12):
+        a, of_a, b, last, c, of_c, *rest = names.fullmatch(
+            sensitive.sanitize([text], derive_key(KEY, at)).lines[0]
+        ).groups()
+        assert rest[:-2] == [a, of_a, c, of_c, b, last]
+        assert rest[-2] == b[0].lower()
+
+
 def test_an_initial_in_an_address_is_that_of_the_given_name_before_the_surname(sensitive):
     """Also where the hidden one was another: nothing is read but that a letter stands there."""
     for initial in "pq":
