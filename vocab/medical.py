@@ -100,7 +100,7 @@ def main() -> None:
 
     def add(name: str, kinds: list[tuple[str, re.Pattern[str]]], default: str = "") -> None:
         label = next((label for label, pattern in kinds if pattern.search(name)), default)
-        if label:
+        if label not in ("", "-"):
             heads.setdefault(label, set()).add(name.replace(" ", "_"))
 
     def new(word: str) -> bool:
@@ -112,10 +112,10 @@ def main() -> None:
         if _PHRASE.fullmatch(name) and not _VAGUE.search(name):
             add(name, ills)
         for word in re.findall("[a-z]{6,}", name):
-            if _DISEASE.search(word) and new(word):
-                add(word, ills)
+            if (word == name or _DISEASE.search(word)) and new(word):
+                add(word, ills, "ill" if word == name else "")
     for name in medicines(folder):
-        if re.fullmatch("[a-z]{5,}", name) and new(name):
+        if re.fullmatch("[a-z]{5,}", name) and name not in listed:
             add(name, sorts[len(ills) :], "medicine")
     write_source(
         "medical",
