@@ -381,7 +381,7 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
     rows = [listed[i] for i in order]
     flags = np.zeros(len(rows) + 1, np.uint8)
     ordinary = {word for word, triple in words.labels.items() if triple[0] == "plain"}
-    made = (*FETCHED.split(), UNLISTED, RARE)
+    made = (*FETCHED.split(), UNLISTED, RARE, MEDICAL)
     ordinary -= {word for word in ordinary if words.source[word] in made}
     flags[:-1] = [ORDINARY * (word in known or word in ordinary) for word in rows]
     openings = [re.split("[ -]", phrase)[0].removesuffix("'s") for phrase in phrase_of]

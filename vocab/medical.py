@@ -6,7 +6,7 @@
 
 Names of the Human Disease Ontology, titles of ICD-10-CM and medicines of DrugBank that no list
 has.  Names of two to four words are phrases; words alone are taken if their letters tell that
-they are an illness or a medicine.  ``vocab/only/medical.tsv`` tells the label of a name.
+they are an illness or a medicine; their adjectives pass.  ``vocab/only/medical.tsv`` tells the label of a name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _BRITISH: Final = (
     *(("esophag", "oesophag"), ("tumor", "tumour"), ("rrhea", "rrhoea"), ("fetal", "foetal")),
     *(("celiac", "coeliac"), ("ischemi", "ischaemi"), ("cecal", "caecal"), ("anem", "anaem")),
 )
-_DISEASE = re.compile(r"(itis|osis|emia|opathy|algia|plegia|iasis|oma|uria|asthenia|malacia)$")
+_ADJECTIVE: Final = re.compile("(?:al|ic|ous|ar|ary|ive|oid|ile)$")
+_DISEASE: Final = re.compile(r"(itis|osis|emia|opathy|algia|plegia|iasis|oma|uria|asthenia|malacia)$")
 
 
 class _Plain(pickle.Unpickler):
@@ -112,6 +113,8 @@ def main() -> None:
         if _PHRASE.fullmatch(name) and not _VAGUE.search(name):
             add(name, ills)
         for word in re.findall("[a-z]{6,}", name):
+            if word not in listed and _ADJECTIVE.search(word):
+                heads.setdefault("plain", set()).add(word)
             if (word == name or _DISEASE.search(word)) and new(word):
                 add(word, ills, "ill" if word == name else "")
     for name in medicines(folder):
