@@ -53,6 +53,8 @@ HAND: Final = (
     "foreign passing programs closed dictionary stopwords"
 )
 """Sources written for this project; a word stands in one place of them."""
+MEDICAL: Final = "medical"
+"""Source of illnesses and medicines, words and phrases; ``vocab/medical.py`` makes it."""
 FETCHED: Final = "census faker nicknames geonames"
 BRANDS: Final = "brands"
 """Source of brands: words, and phrases that come last; ``vocab/brands.py`` makes it."""
@@ -174,10 +176,10 @@ def known_words() -> dict[str, str]:
 def labelled(known: Mapping[str, str]) -> Words:
     """Label all words by the first source that has them."""
     words = Words()
-    for name in (*HAND.split(), BRANDS):
+    for name in (*HAND.split(), MEDICAL, BRANDS):
         for labels, source, listed in sections(SOURCES / f"{name}.txt"):
             for word in listed:
-                if name != BRANDS or WORD.fullmatch(word):
+                if name not in (MEDICAL, BRANDS) or WORD.fullmatch(word):
                     words.add(word, labels if len(labels) == 3 else labels * 3, source)
     for letter in {word for word in [*known, *triggers()] if len(word) == 1}:
         words.add(letter, ["letter"] * 3, "letters")
@@ -233,7 +235,7 @@ def phrases() -> dict[str, str]:
     """Return the label of each phrase; those of the project first."""
     labels: dict[str, str] = {}
     closed = set(plain_words(_HERE / "public" / "function.txt"))  # "an hai" is no city
-    for name in ("phrases", "geonames", BRANDS):
+    for name in ("phrases", MEDICAL, "geonames", BRANDS):
         for (label, *_), _, listed in sections(SOURCES / f"{name}.txt"):
             for phrase in listed:
                 first, *rest = re.split("[ -]", phrase)
@@ -384,7 +386,7 @@ def write(folder: Path, words: Words, known: Mapping[str, str], year: int = YEAR
     rows = [listed[i] for i in order]
     flags = np.zeros(len(rows) + 1, np.uint8)
     ordinary = {word for word, triple in words.labels.items() if triple[0] == "plain"}
-    made = (*FETCHED.split(), UNLISTED, RARE)
+    made = (*FETCHED.split(), UNLISTED, RARE, MEDICAL)
     ordinary -= {word for word in ordinary if words.source[word] in made}
     flags[:-1] = [ORDINARY * (word in known or word in ordinary) for word in rows]
     openings = [re.split("[ -]", phrase)[0].removesuffix("'s") for phrase in phrase_of]
