@@ -105,12 +105,12 @@ def read_map(path: Path) -> Iterator[Row]:
             torn.
     """
     with opened_input(path, hints=False) as source:
-        file = source.descriptor()  # None: a pipe
-        if file is not None and os.fstat(file).st_mode & 0o077:
-            raise InputError(path, "others may read the map", f"chmod 600 {path}")
         rows = filter(None, raw_records(source, _LONGEST))
         _, raw, ending = next(rows, (1, b"", b""))
         json_header(source.name, raw if ending else b"", "map", SCHEMA, "a map")
+        file = source.descriptor()  # None: a pipe
+        if file is not None and os.fstat(file).st_mode & 0o077:
+            raise InputError(path, "others may read the map", f"chmod 600 {path}")
         for line, raw, ending in rows:
             if not ending:
                 hint = "its run was stopped before it wrote an output of it: delete the line"

@@ -279,8 +279,7 @@ class OnlyRewriter:
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
             return streams_for(key, numbers, counts[counts > 0].tolist(), before=before)
 
-        texts = done.texts
-        charged = [0] * texts
+        charged = [0] * done.texts
         values, paid, same = self._values(done, charged, key, units)
         replacements = dict(enumerate(shared.replacements for shared in units))
         lasting = replacements if named or len(units) == 1 else None
@@ -290,7 +289,7 @@ class OnlyRewriter:
             tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
         written = [*tokens, *outputs.articles]
         table = None if done.tokens is None else done.table(written, paid, self._rule_names)
-        sizes = np.bincount(decision.text, minlength=texts).tolist()
+        sizes = np.bincount(decision.text, minlength=done.texts).tolist()
         smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
         return result.Sanitized(

@@ -40,7 +40,7 @@ from dpsan.text.tokens import folded
 
 _MADE = 400
 """Words that no list holds, made of letters at random."""
-_TRIED = 12
+_TRIED = 20
 """Words that are looked at for each one that is wanted."""
 _DRAWN = 12
 """Strings that are drawn for each such word: of few, the numbers of a text stay in order."""

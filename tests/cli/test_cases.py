@@ -62,6 +62,7 @@ def test_case(case, dpsan, tmp_path):
     for name, text in case.files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).chmod(0o600 if name.endswith(".map") else 0o644)
     given = case.blocks.get("stdin", "").encode()
     done = dpsan(*shlex.split(case.command), stdin=given, cwd=tmp_path)
     found = {"stdout": done.stdout.decode(), "stderr": done.stderr.decode()}
