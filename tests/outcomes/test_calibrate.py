@@ -245,3 +245,18 @@ def test_a_loss_that_is_infinite_from_some_epsilon_on_is_no_internal_error(edge)
     else:
         with pytest.raises(UsageError, match="out of reach: at least inf"):
             solve(loss, 2.0, 8.0)
+
+
+def test_a_text_of_rare_words_needs_another_epsilon_and_unknown_words_never_stay():
+    """Issue 60: which epsilon leaves .3 of MY words unchanged?"""
+    draft, weights = Draft(MECHANISMS["exponential"], {}), np.zeros(SPACE.n + 1)
+    weights[[3, 7]] = 2, 1
+    weights[-1] = 1
+    answer = calibrate.calibrate(draft, SPACE, Target.UNCHANGED, 0.3, weights=weights)
+    rows = answer.mechanism.prepare(SPACE).probabilities(np.array([3, 7]))
+    share = (2 * rows[0, 3] + rows[1, 7]) / 4
+    assert math.isclose(share, answer.achieved, rel_tol=1e-9)
+    assert 0.29 < answer.achieved <= 0.3
+    assert answer.mechanism.epsilon != found("exponential", "unchanged", 0.3).mechanism.epsilon
+    with pytest.raises(UsageError, match="out of reach"):  # a quarter of it is unknown
+        calibrate.calibrate(draft, SPACE, Target.UNCHANGED, 0.8, weights=weights)

@@ -107,7 +107,7 @@ def read_corpus(
     tokenized = [vocabulary.inputs(text) for text in texts]
     ids = np.array([row for _, rows in tokenized for row in rows], dtype=np.int64)
     if not (ids < vocabulary.n).any():
-        raise InputError(path, "no words of the vocabulary, so there is nothing to compare")
+        raise InputError(path, "no words of the vocabulary, so there is nothing to measure")
     classes = [] if labels is None else read_labels(path, labels, inputs)[:most]
     if labels is not None:
         if len(classes) != len(texts):
