@@ -243,7 +243,8 @@ class Calibrate(Json, Container, Vocabulary, Privacy):
     file: Path | None = argument("[FILE]", None)
     """Your own text, for --unchanged and --budget. Default: words by public frequency."""
     unchanged: float | None = option("--unchanged X", panel="Targets")
-    """Target share of running words that stay unchanged, as rewrite prints it."""
+    """Target share of running words that stay unchanged: by public frequencies as rewrite prints
+    it, or of those of FILE."""
     epsilon_ldp: float | None = option("--epsilon-ldp X", panel="Targets")
     """Target LDP epsilon, certified. It means the same for every mechanism."""
     budget: float | None = option("--budget X", panel="Targets")
@@ -279,15 +280,13 @@ class Calibrate(Json, Container, Vocabulary, Privacy):
         rows = () if free is None else free.rows(words.key_to_index)
         draft, weights = replace(draft, public=rows), None
         if self.file is not None:
-            import numpy as np
-
             from dpsan.analysis.compare.measure import read_corpus
             from dpsan.analysis.evaluate import vocabulary
 
             facts = vocabulary.Vocabulary(words, "unicode")
             inputs = self.input_options(self.file, force_text=False)
             corpus = read_corpus(self.file, inputs, None, facts)
-            weights = np.bincount(corpus.words.ids, minlength=space.n + 1).astype(float)
+            weights = corpus.weights()
             longest = int(corpus.words.sizes.max())
             wanted /= 1 if self.budget is None else longest
             if not self.quiet:

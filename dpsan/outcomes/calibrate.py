@@ -1,7 +1,7 @@
 """Find the epsilon that reaches a target on a vocabulary.
 
-Only the public vocabulary is used, and counts of a text's words if its owner asks, with public
-keys: results are repeatable.  Every epsilon errs on the private side: the value achieved, or its
+Only the public vocabulary is used, or counts of a text's words if its owner asks; keys are public,
+and results are repeatable.  Every epsilon errs on the private side: the value achieved, or its
 upper confidence limit where it comes from draws, does not exceed the value wanted.
 """
 
@@ -42,10 +42,6 @@ _TURNS: Final = 100
 _FLAT: Final = 0.01
 _VISIBLE: Final = 0.02
 """Shares below this may be constant for lack of draws."""
-
-
-Point = tuple[float, float]
-"""Epsilon and its value."""
 
 
 @dataclass(frozen=True)
@@ -144,13 +140,12 @@ def solve(
     Raises:
         UsageError: out of reach.
     """
-    low: Point | None = None  # value <= wanted: the private side
-    high: Point | None = None
+    low: tuple[float, float] | None = None  # epsilon and its value, <= wanted: the private side
+    high: tuple[float, float] | None = None
     outside: list[float] = []
     starts = [*STARTS]
     error: UsageError | None = None
-    x, factor = math.log(start), 1.0
-    still, inside = 0, 0
+    x, factor, still, inside = math.log(start), 1.0, 0, 0
     for _ in range(_TURNS):
         epsilon = float(_DIGITS.create_decimal_from_float(math.exp(x) * _UP))
         x, stalled = math.log(epsilon), False
@@ -190,8 +185,7 @@ def solve(
         if stalled or room < TOLERANCE:
             most = f"{'at most' if sign > 0 else 'at least'} {reached:.4g} on this vocabulary"
             raise UsageError(f"{what} is out of reach: {most}, at epsilon {best:.4g}", hint)
-        # A loss may be infinite.
-        finite = 0 < reached < math.inf
+        finite = 0 < reached < math.inf  # a loss may be infinite
         move = step or max(abs(math.log(wanted / reached)) if finite else 1.4, tolerance)
         if step is None:
             move -= sign * tolerance / 2  # to the private side at once
@@ -316,9 +310,7 @@ class Outputs:
         weights: of the words and, last, of unknown ones, which never stay (n + 1,).
     """
 
-    def __init__(
-        self, space: MetricSpace, mechanism: Mechanism, weights: Floats | None = None
-    ) -> None:
+    def __init__(self, space: MetricSpace, mechanism: Mechanism, weights: Floats | None) -> None:
         sampler, n = mechanism.prepare(space), space.n
         known = sampler.unchanged(np.zeros(1, dtype=np.int64)) is not None
         self.exact = known and (not sampler.makes_rows or float(n) * n <= _CELLS)
@@ -329,7 +321,7 @@ class Outputs:
         weights = np.append(space.frequencies, 0.0) if weights is None else weights / weights.sum()
         rows = np.searchsorted(np.cumsum(weights), uniform, side="right")
         self.space, self.weights = space, weights[:n]
-        self.words = np.arange(n) if self.exact else np.minimum(rows, n).astype(np.int64)
+        self.words = np.arange(n) if self.exact else np.minimum(rows, n)
 
     def share(self, mechanism: Mechanism, most: int | None = None) -> Estimate:
         """Return the mean share over running words; ``most``: of so many that are drawn."""
@@ -368,29 +360,27 @@ def calibrate(
     started = time.perf_counter()
     space = space_for(space, draft.kind.name)
     target.check(wanted)
-    draft.anywhere(space)  # parameters are checked before the slow part
+    any_one, _ = draft.anywhere(space)  # parameters are checked before the slow part
     if target is Target.UNCHANGED:
-        epsilon, share, exact = _for_share(draft, space, wanted, trying, weights)
+        epsilon, share, exact = _for_share(draft, Outputs(space, any_one, weights), wanted, trying)
         achieved, interval = share.value, (share.low, share.high)
     else:
         claims = claims and is_own(draft.kind.name)
-        solved = epsilon_for_loss(draft, space, wanted, trying, claims)
-        epsilon, achieved, exact = solved
+        epsilon, achieved, exact = epsilon_for_loss(draft, space, wanted, trying, claims)
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
     return Calibration(draft.at(epsilon), target, wanted, achieved, interval, exact, seconds)
 
 
 def _for_share(
-    draft: Draft,
-    space: MetricSpace,
-    wanted: float,
-    trying: Callable[[float], None],
-    weights: Floats | None,
+    draft: Draft, outputs: Outputs, wanted: float, trying: Callable[[float], None]
 ) -> tuple[float, Estimate, bool]:
     """Return epsilon, its share, and whether the share is exact."""
-    outputs = Outputs(space, draft.anywhere(space)[0], weights)
-    start, step, most = per_nat(draft, space), math.log(3), TOLERANCE  # shares rise from there
+    start, step, most = (
+        per_nat(draft, outputs.space),
+        math.log(3),
+        TOLERANCE,
+    )  # shares rise from there
     more: Any = {"what": f"{Target.UNCHANGED} {wanted:g}"}
     more["hint"] = "k decides, too: -p k=2" * ("k" in draft.kind.parameters())
     if not outputs.exact:

@@ -89,7 +89,7 @@ def test_intervals_hold(monkeypatch):
     limits, true = [], []
     for epsilon in np.linspace(1.0, 3.0, 10):
         mechanism = MECHANISMS["exponential"].build(epsilon, {})
-        outputs = Outputs(SPACE, mechanism)
+        outputs = Outputs(SPACE, mechanism, None)
         true.append(outputs.share(mechanism).value)
         monkeypatch.setattr(outputs, "words", words_at(SPACE, np.linspace(0, 0.9999, 6000)))
         monkeypatch.setattr(outputs, "exact", False)
@@ -122,7 +122,7 @@ def test_epsilons_of_the_exponential_mechanism_beat_the_naive_bound():
 @cases(
     "name target wanted message",
     ("laplace", "unchanged", 1.5, r"unchanged must be > 0 and < 1 \(got 1.5\)"),
-    ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 \(got -1\)"),
+    ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 and finite \(got -1\)"),
     ("laplace", "epsilon-ldp", math.nan, "epsilon-ldp must be > 0"),
     ("krr", "unchanged", 0.001, "unchanged 0.001 is out of reach: at least 0.0033"),
     ("tem", "epsilon-ldp", 500.0, "out of reach: at most 12.6.* on this vocabulary"),

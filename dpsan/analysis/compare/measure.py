@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import EVERY, VERSIONS, Accuracy, Labelled, read_labels
@@ -65,6 +66,10 @@ class Corpus:
             line[1::2] = islice(rest, len(pieces) // 2)
             out.append("".join(line))
         return out
+
+    def weights(self) -> NDArray[np.float64]:
+        """Return how often each word occurs, and last unknown ones, (n + 1,)."""
+        return np.bincount(self.words.ids, minlength=len(self.fold)).astype(np.float64)
 
     @property
     def originals(self) -> list[str]:
