@@ -11,6 +11,7 @@ import difflib
 import math
 import os
 import re
+import sys
 import traceback
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -153,7 +154,10 @@ class UnexpectedError(DpsanError):
             hint = f"pip install {_PACKAGES.get(error.name, error.name)}"
         if place := own_place(error):
             text = f"{place}: {type(error).__name__}"
-            hint = f"your own mechanism; {TRACEBACK}=1 shows where, and may show text"
+            hint = f"your own, or a package's; {TRACEBACK}=1 shows where, and may show text"
+            if os.environ.get(TRACEBACK) == "1":
+                sys.stderr.write("dpsan: the traceback may contain text: do not pass it on\n")
+                traceback.print_exception(error)
         super().__init__(text, hint)
 
 
@@ -163,15 +167,18 @@ TRACEBACK: Final = "DPSAN_TRACEBACK"
 """The variable that asks for the traceback of an error in a file of one's own."""
 OWN_MODULE: Final = "dpsan_own_"
 """Beginning of the names of modules that are made of such files."""
+PACKAGED: Final[set[str]] = set()
+"""Names of modules of other packages, which brought mechanisms and formats."""
 
 
 def own_place(error: BaseException) -> str:
-    """Return the last place in a mechanism file of one's own that an error went through, or
-    nothing.
+    """Return the last place in a file of one's own or of another package that an error went
+    through, or nothing.
     """
     place = ""
     for frame, line in traceback.walk_tb(error.__traceback__):
-        if str(frame.f_globals.get("__name__", "")).startswith(OWN_MODULE):
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.startswith(OWN_MODULE) or name in PACKAGED:
             place = f"{frame.f_code.co_filename}:{line}"
     return place
 

@@ -227,37 +227,47 @@ def _stdin(quiet: bool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibrate(Json, Vocabulary, Privacy):
+class Calibrate(Json, Container, Vocabulary, Privacy):
     """Find the epsilon that reaches a target, such as 40 % of words unchanged.
 
-    The result is on the private side of the target.
+    The result is on the private side of the target. With FILE it tells a little of the text: round
+    it.
 
     Examples:
         dpsan calibrate --unchanged 0.3
+        dpsan calibrate --unchanged 0.3 notes.txt
+        dpsan calibrate --budget 100 -k body tickets.csv
         dpsan calibrate -m laplace --epsilon-ldp 8
-        dpsan calibrate -m krr --unchanged 0.3
     """
 
+    file: Path | None = argument("[FILE]", None)
+    """Your own text, for --unchanged and --budget. Default: words by public frequency."""
     unchanged: float | None = option("--unchanged X", panel="Targets")
-    """Target share of running words that stay unchanged, as rewrite prints it."""
+    """Target share of running words that stay unchanged: by public frequencies as rewrite prints
+    it, or of those of FILE."""
     epsilon_ldp: float | None = option("--epsilon-ldp X", panel="Targets")
     """Target LDP epsilon, certified. It means the same for every mechanism."""
+    budget: float | None = option("--budget X", panel="Targets")
+    """Target LDP epsilon of the longest record of FILE: rewrite --budget X then refuses none."""
     epsilon: float | None = option("-e, --epsilon X", hidden=True, panel="Targets")
     """What is found."""
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""
-        both = (self.unchanged is None) == (self.epsilon_ldp is None)
-        refuse(both, "give one of --unchanged, --epsilon-ldp")
         refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
+        targets = [self.unchanged, self.epsilon_ldp, self.budget]
+        both = sum(value is not None for value in targets) != 1
+        refuse(both, "give one of --unchanged, --epsilon-ldp, --budget")
+        needs = self.budget is not None or self.field or self.delimiter
+        refuse(needs and self.file is None, "--budget, --field and --delimiter need a FILE")
         self.check_files()
+        no_text = self.epsilon_ldp is not None and self.file is not None
+        refuse(no_text, "--epsilon-ldp takes no FILE", "it is the same for every text")
         from dpsan.mechanisms.registry import check_base, mechanism_class
         from dpsan.outcomes.calibrate import Draft, Target, calibrate
 
-        target, wanted = Target.EPSILON_LDP, self.epsilon_ldp
-        if wanted is None:
-            target, wanted = Target.UNCHANGED, self.unchanged
-        assert wanted is not None  # noqa: S101 - checked
+        target = Target.EPSILON_LDP if self.unchanged is None else Target.UNCHANGED
+        wanted = next(value for value in targets if value is not None)
         target.check(wanted)
         free, values = self.public_words(), parameters(self.param)
         kind = mechanism_class(self.mechanism)
@@ -267,9 +277,21 @@ class Calibrate(Json, Vocabulary, Privacy):
         draft.at(1.0)
         words, space = self.open_space()
         rows = () if free is None else free.rows(words.key_to_index)
-        draft = replace(draft, public=rows)
+        draft, weights = replace(draft, public=rows), None
+        if self.file is not None:
+            from dpsan.analysis.compare.measure import read_corpus
+            from dpsan.analysis.evaluate import vocabulary
+
+            facts = vocabulary.Vocabulary(words, "unicode")
+            inputs = self.input_options(self.file, force_text=False)
+            corpus = read_corpus(self.file, inputs, None, facts)
+            weights = corpus.weights()
+            longest = int(corpus.words.sizes.max())
+            wanted /= 1 if self.budget is None else longest
+            if not self.quiet:
+                say(f"{corpus.about}, {longest:,} in the longest record")
         with self.progress.named() as report:
-            result = calibrate(draft, space, target, wanted, report)
+            result = calibrate(draft, space, target, wanted, report, weights=weights)
         self._show(result, self._command(result, values))
         return 0
 

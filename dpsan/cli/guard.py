@@ -16,13 +16,12 @@ import resource
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from types import FrameType
 from typing import Final, NoReturn
 
 from dpsan.cli.output import say
-from dpsan.errors import TRACEBACK, DpsanError, UnexpectedError, own_place, reason
+from dpsan.errors import DpsanError, UnexpectedError, reason
 
 # Open the wrong way round, so that reading from what nobody opened is an error, and writing to it
 # too.  Only messages on standard error may vanish.
@@ -57,9 +56,6 @@ def _guarded() -> int:
         _clean_up()
         if isinstance(error, BrokenPipeError):
             return 128 + signal.SIGPIPE
-        if os.environ.get(TRACEBACK) == "1" and own_place(error):
-            say("the traceback may contain text of the input: do not pass it on")
-            traceback.print_exception(error)
         # Files have messages of their own: what was closed before the start is standard output.
         closed = isinstance(error, OSError) and error.errno == errno.EBADF
         say(f"{'standard output: cannot write: ' if closed else ''}{UnexpectedError(error)}")

@@ -16,7 +16,7 @@ from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, JsonAndFile, Page, Privacy, Sanitizing, Vocabulary
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, json_text, results, say
-from dpsan.errors import refuse
+from dpsan.errors import printable, refuse
 from dpsan.files.same_files import Use
 
 if TYPE_CHECKING:
@@ -287,7 +287,7 @@ class Compare(Page, Container, Vocabulary):
         about = {"dpsan": __version__, "command": command, "embeddings": words}
         forms: dict[str, Callable[[Any], str]] = {
             ".csv": compare.as_csv,
-            ".tex": lambda rows: f"% {command}\n{compare.as_latex(rows)}",
+            ".tex": lambda rows: f"% {printable(command)}\n{compare.as_latex(rows)}",
             ".json": lambda rows: json_text({**about, **compare.as_record(rows)}) + "\n",
         }
         try:

@@ -320,7 +320,9 @@ def _warn(result: Result, request: Request) -> None:
     if result.bare:
         say(f"written unchanged, without the field: {counted(result.bare, 'record')}")
     if result.renamed:
-        many, hint = counted(result.renamed, "record"), f"--except {request.unit_field} leaves it"
+        itself = request.unit_field in request.field_names
+        hint = "leave it out of -k" if itself else f"--except {request.unit_field} leaves it"
+        many = counted(result.renamed, "record")
         say(f"{many}: the name of the unit was replaced, and restore --unit-field fails ({hint})")
     every = result.passing.fields.values()
     if any(kind.left_out and request.unit_field in kind.others for kind in every):

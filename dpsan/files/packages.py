@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpsan.errors import UsageError, refuse
+from dpsan.errors import PACKAGED, UsageError, refuse
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -47,5 +47,6 @@ def imported(entry: EntryPoint, base: type) -> tuple[Any, Path, str]:
     missing = " and no ".join(sorted(kind.__abstractmethods__))
     refuse(missing, f"{what} has no {missing}")
     refuse(getattr(kind, "name", 0) != entry.name, f"{what} has another name than {entry.name}")
+    PACKAGED.add(entry.module)
     path = Path(str(sys.modules[entry.module].__file__))
     return kind, path, hashlib.sha256(path.read_bytes()).hexdigest()

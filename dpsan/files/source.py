@@ -98,7 +98,7 @@ def opened_input(path: Path, *, hints: bool = True) -> Iterator[FileSource]:
         raise InputError(path, file_reason(error), hint) from None
     with closing_descriptor(descriptor):
         if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            hint = "-r -O DIR reads all files below it" * hints
+            hint = "rewrite -r -O DIR reads all files below it; restore takes one file" * hints
             raise InputError(path, "is a directory", hint)
         yield FileSource(str(path), descriptor)
 

@@ -243,7 +243,7 @@ def headers(path: Path, name: str, options: ReadOptions) -> list[str]:
         if not kind.takes_fields:
             refuse_suffix(str(path))
             refuse_document(source, source.read())
-            raise UsageError(f"{path}: {kind.name} has no columns")
+            raise UsageError(f"{path}: {kind.name} has no columns", "it needs no -k")
         names = kind().headers(source, kind.suited(options)) if kind.needs_fields else []
     if not names:
         raise InputError(path, "empty" if kind.needs_fields else f"{kind.name} has no columns")

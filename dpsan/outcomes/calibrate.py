@@ -1,8 +1,8 @@
 """Find the epsilon that reaches a target on a vocabulary.
 
-Only the public vocabulary is used, with public keys: nothing here is private or needs to be, and
-results are repeatable.  Every epsilon errs on the private side: the value achieved, or its upper
-confidence limit where it comes from draws, does not exceed the value wanted.
+Only the public vocabulary is used, or counts of a text's words if its owner asks; keys are public,
+and results are repeatable.  Every epsilon errs on the private side: the value achieved, or its
+upper confidence limit where it comes from draws, does not exceed the value wanted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism, certify
 from dpsan.mechanisms.registry import is_own, space_for
-from dpsan.outcomes.distributions import draw, words_at
+from dpsan.outcomes.distributions import draw
 from dpsan.outcomes.intervals import Estimate
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.guarantee import Status
-from dpsan.space.metric_space import Arrays, MetricSpace
+from dpsan.space.metric_space import Arrays, Floats, MetricSpace
 
 STARTS: Final = (1.0, 0.3, 3.0, 0.1, 10.0, 0.03, 30.0, 0.01, 100.0, 300.0, 1e3)
 """Epsilons to start with: some mechanisms are defined for few values."""
@@ -42,10 +42,6 @@ _TURNS: Final = 100
 _FLAT: Final = 0.01
 _VISIBLE: Final = 0.02
 """Shares below this may be constant for lack of draws."""
-
-
-Point = tuple[float, float]
-"""Epsilon and its value."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ class Target(StrEnum):
         """Raise UsageError for a value outside the domain."""
         share = self is Target.UNCHANGED
         if not 0 < wanted < (1 if share else math.inf):
-            what = f"{self} must be > 0{' and < 1' * share} (got {wanted:g})"
+            what = f"{self} must be > 0 and {'< 1' if share else 'finite'} (got {wanted:g})"
             raise UsageError(what, "a share: .3 is 30 %" * share)
 
 
@@ -144,13 +140,12 @@ def solve(
     Raises:
         UsageError: out of reach.
     """
-    low: Point | None = None  # value <= wanted: the private side
-    high: Point | None = None
+    low: tuple[float, float] | None = None  # epsilon and its value, <= wanted: the private side
+    high: tuple[float, float] | None = None
     outside: list[float] = []
     starts = [*STARTS]
     error: UsageError | None = None
-    x, factor = math.log(start), 1.0
-    still, inside = 0, 0
+    x, factor, still, inside = math.log(start), 1.0, 0, 0
     for _ in range(_TURNS):
         epsilon = float(_DIGITS.create_decimal_from_float(math.exp(x) * _UP))
         x, stalled = math.log(epsilon), False
@@ -190,8 +185,7 @@ def solve(
         if stalled or room < TOLERANCE:
             most = f"{'at most' if sign > 0 else 'at least'} {reached:.4g} on this vocabulary"
             raise UsageError(f"{what} is out of reach: {most}, at epsilon {best:.4g}", hint)
-        # A loss may be infinite.
-        finite = 0 < reached < math.inf
+        finite = 0 < reached < math.inf  # a loss may be infinite
         move = step or max(abs(math.log(wanted / reached)) if finite else 1.4, tolerance)
         if step is None:
             move -= sign * tolerance / 2  # to the private side at once
@@ -313,9 +307,10 @@ class Outputs:
 
     Args:
         mechanism: any one of the kind: shows whether probabilities are known.
+        weights: of the words and, last, of unknown ones, which never stay (n + 1,).
     """
 
-    def __init__(self, space: MetricSpace, mechanism: Mechanism) -> None:
+    def __init__(self, space: MetricSpace, mechanism: Mechanism, weights: Floats | None) -> None:
         sampler, n = mechanism.prepare(space), space.n
         known = sampler.unchanged(np.zeros(1, dtype=np.int64)) is not None
         self.exact = known and (not sampler.makes_rows or float(n) * n <= _CELLS)
@@ -323,13 +318,16 @@ class Outputs:
         self.draws = int(min(max(_CELLS / n, _DRAWS[0]), _DRAWS[1]))
         key = randomness.seeded_key("dpsan calibrate words")
         uniform = randomness.streams_for(key, [0], [self.draws]).uniform("words")[:, 0]
-        self.space, self.words = space, np.arange(n) if self.exact else words_at(space, uniform)
+        weights = np.append(space.frequencies, 0.0) if weights is None else weights / weights.sum()
+        rows = np.searchsorted(np.cumsum(weights), uniform, side="right")
+        self.space, self.weights = space, weights[:n]
+        self.words = np.arange(n) if self.exact else np.minimum(rows, n)
 
     def share(self, mechanism: Mechanism, most: int | None = None) -> Estimate:
         """Return the mean share over running words; ``most``: of so many that are drawn."""
         sampler = mechanism.prepare(self.space)
         if self.exact and (shares := sampler.unchanged(self.words)) is not None:
-            return Estimate.exactly(float(np.average(shares, weights=self.space.frequencies)))
+            return Estimate.exactly(float(shares @ self.weights))
         ids, key = self.words[:most], randomness.seeded_key("dpsan calibrate draws")
         hits = int((draw(sampler, ids, key) == ids).sum())
         return Estimate.of_draws(hits, len(ids), _ALPHA)
@@ -343,10 +341,12 @@ def calibrate(
     progress: Callable[[str], None] = lambda _: None,
     *,
     claims: bool = False,
+    weights: Floats | None = None,
 ) -> Calibration:
     """Find the epsilon of a mechanism that reaches a target, on the private side.
 
     Args:
+        weights: of :class:`Outputs`.
         claims: accept the LDP epsilon that a third party's mechanism claims, if no certificate says
             otherwise; never that of a published mechanism.
 
@@ -360,25 +360,27 @@ def calibrate(
     started = time.perf_counter()
     space = space_for(space, draft.kind.name)
     target.check(wanted)
-    draft.anywhere(space)  # parameters are checked before the slow part
+    any_one, _ = draft.anywhere(space)  # parameters are checked before the slow part
     if target is Target.UNCHANGED:
-        epsilon, share, exact = _for_share(draft, space, wanted, trying)
+        epsilon, share, exact = _for_share(draft, Outputs(space, any_one, weights), wanted, trying)
         achieved, interval = share.value, (share.low, share.high)
     else:
         claims = claims and is_own(draft.kind.name)
-        solved = epsilon_for_loss(draft, space, wanted, trying, claims)
-        epsilon, achieved, exact = solved
+        epsilon, achieved, exact = epsilon_for_loss(draft, space, wanted, trying, claims)
         interval = (achieved, achieved)
     seconds = time.perf_counter() - started
     return Calibration(draft.at(epsilon), target, wanted, achieved, interval, exact, seconds)
 
 
 def _for_share(
-    draft: Draft, space: MetricSpace, wanted: float, trying: Callable[[float], None]
+    draft: Draft, outputs: Outputs, wanted: float, trying: Callable[[float], None]
 ) -> tuple[float, Estimate, bool]:
     """Return epsilon, its share, and whether the share is exact."""
-    outputs = Outputs(space, draft.anywhere(space)[0])
-    start, step, most = per_nat(draft, space), math.log(3), TOLERANCE  # shares rise from there
+    start, step, most = (
+        per_nat(draft, outputs.space),
+        math.log(3),
+        TOLERANCE,
+    )  # shares rise from there
     more: Any = {"what": f"{Target.UNCHANGED} {wanted:g}"}
     more["hint"] = "k decides, too: -p k=2" * ("k" in draft.kind.parameters())
     if not outputs.exact:

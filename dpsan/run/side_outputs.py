@@ -234,6 +234,8 @@ _NAMED: Final = (
 )
 """Options whose values are strings that hold no text and name no file or column."""
 _ELSEWHERE: Final = "-O another directory begins anew"
+_HARMLESS: Final = ("--bad-records", [False, True])
+"""A change that no finished output would show: without the option it lacks no record."""
 
 
 class RequestFile:
@@ -372,7 +374,7 @@ def _differences(first: Mapping[str, object], now: Mapping[str, object]) -> str:
         )
         before, here = ("given" if text == "True" else text for text in shown)
         what = "had another value" if list in map(type, pair) else f"{before}, now {here}"
-        told += [f"{name} {what}"] * (pair[0] != pair[1])
+        told += [f"{name} {what}"] * (pair[0] != pair[1] and (name, pair) != _HARMLESS)
     return "; ".join(told)
 
 

@@ -244,7 +244,8 @@ def test_one_run_writes_several_forms_with_the_same_figures(dpsan, tmp_path):
     record = json.loads((tmp_path / "t.json").read_text())
     cosines = [row["cosine"] or 0 for row in record["rows"]]
     assert [float(row["cosine"] or 0) for row in rows] == cosines
-    first, *lines = (tmp_path / "t.tex").read_text().splitlines()
+    first, needs, *lines = (tmp_path / "t.tex").read_text().splitlines()
+    assert needs == r"% \usepackage{booktabs} in the preamble"
     assert first == "% " + record["command"]
     text = "\n".join(lines)
     assert r"a\_b\%.txt" in text

@@ -132,7 +132,7 @@ def test_an_error_in_a_file_of_ones_own_is_its_owners(dpsan, folder):
         for env in ({}, {"DPSAN_TRACEBACK": "1"})
     )
     line = 1 + code[: code.index("raise KeyError")].count("\n")
-    assert f"own.py:{line}: KeyError (your own mechanism;".encode() in plain
+    assert f"own.py:{line}: KeyError (your own, or a package's;".encode() in plain
     assert b"secret" not in plain
     assert b"report" not in plain
     assert b"may contain text" in shown

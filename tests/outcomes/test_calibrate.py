@@ -89,7 +89,7 @@ def test_intervals_hold(monkeypatch):
     limits, true = [], []
     for epsilon in np.linspace(1.0, 3.0, 10):
         mechanism = MECHANISMS["exponential"].build(epsilon, {})
-        outputs = Outputs(SPACE, mechanism)
+        outputs = Outputs(SPACE, mechanism, None)
         true.append(outputs.share(mechanism).value)
         monkeypatch.setattr(outputs, "words", words_at(SPACE, np.linspace(0, 0.9999, 6000)))
         monkeypatch.setattr(outputs, "exact", False)
@@ -122,7 +122,7 @@ def test_epsilons_of_the_exponential_mechanism_beat_the_naive_bound():
 @cases(
     "name target wanted message",
     ("laplace", "unchanged", 1.5, r"unchanged must be > 0 and < 1 \(got 1.5\)"),
-    ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 \(got -1\)"),
+    ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 and finite \(got -1\)"),
     ("laplace", "epsilon-ldp", math.nan, "epsilon-ldp must be > 0"),
     ("krr", "unchanged", 0.001, "unchanged 0.001 is out of reach: at least 0.0033"),
     ("tem", "epsilon-ldp", 500.0, "out of reach: at most 12.6.* on this vocabulary"),
@@ -243,3 +243,18 @@ def test_a_loss_that_is_infinite_from_some_epsilon_on_is_no_internal_error(edge)
     else:
         with pytest.raises(UsageError, match="out of reach: at least inf"):
             solve(loss, 2.0, 8.0)
+
+
+def test_a_text_of_rare_words_needs_another_epsilon_and_unknown_words_never_stay():
+    """Issue 60: which epsilon leaves .3 of MY words unchanged?"""
+    draft, weights = Draft(MECHANISMS["exponential"], {}), np.zeros(SPACE.n + 1)
+    weights[[3, 7]] = 2, 1
+    weights[-1] = 1
+    answer = calibrate.calibrate(draft, SPACE, Target.UNCHANGED, 0.3, weights=weights)
+    rows = answer.mechanism.prepare(SPACE).probabilities(np.array([3, 7]))
+    share = (2 * rows[0, 3] + rows[1, 7]) / 4
+    assert math.isclose(share, answer.achieved, rel_tol=1e-9)
+    assert 0.29 < answer.achieved <= 0.3
+    assert answer.mechanism.epsilon != found("exponential", "unchanged", 0.3).mechanism.epsilon
+    with pytest.raises(UsageError, match="out of reach"):  # a quarter of it is unknown
+        calibrate.calibrate(draft, SPACE, Target.UNCHANGED, 0.8, weights=weights)

@@ -70,7 +70,7 @@ READ_BY = {
     "explain": "embeddings public",
     "compare": "embeddings data",
     "verify": "keep public embeddings",
-    "calibrate": "embeddings public",
+    "calibrate": "file embeddings public",
     "index": "files embeddings",
     "train": "texts",
 }

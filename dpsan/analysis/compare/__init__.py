@@ -251,7 +251,9 @@ def as_latex(comparison: Comparison) -> str:
     about = " ".join(
         [table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))]
     )
-    head = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * first.count(' & ')}}}"]
+    columns = "l" + "r" * first.count(" & ")
+    head = [r"% \usepackage{booktabs} in the preamble", r"\begin{table}", r"\centering"]
+    head += [rf"\begin{{tabular}}{{{columns}}}"]
     last = [r"\bottomrule", r"\end{tabular}", rf"\caption{{{about}}}", r"\end{table}"]
     return "\n".join([*head, r"\toprule", *rows, *last, ""])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import EVERY, VERSIONS, Accuracy, Labelled, read_labels
@@ -66,6 +67,10 @@ class Corpus:
             out.append("".join(line))
         return out
 
+    def weights(self) -> NDArray[np.float64]:
+        """Return how often each word occurs, and last unknown ones, (n + 1,)."""
+        return np.bincount(self.words.ids, minlength=len(self.fold)).astype(np.float64)
+
     @property
     def originals(self) -> list[str]:
         """Return the texts as they are."""
@@ -107,7 +112,7 @@ def read_corpus(
     tokenized = [vocabulary.inputs(text) for text in texts]
     ids = np.array([row for _, rows in tokenized for row in rows], dtype=np.int64)
     if not (ids < vocabulary.n).any():
-        raise InputError(path, "no words of the vocabulary, so there is nothing to compare")
+        raise InputError(path, "no words of the vocabulary, so there is nothing to measure")
     classes = [] if labels is None else read_labels(path, labels, inputs)[:most]
     if labels is not None:
         if len(classes) != len(texts):

@@ -206,7 +206,8 @@ def shown(sums: Report, *, signed: bool = False) -> Shown:
     first: list[Part] = []
     if signed:
         drawn = not sums["only"] and not sums["classes"]
-        first = signing(_facts(sums), without=_OF_ONLY if drawn else ())
+        without = _OF_ONLY if drawn else _OF_DRAWN if sums["only"] else ()
+        first = signing(_facts(sums), without)
         first += [Prose("In figures", _FIGURES)]
     settings = {"guarantee": sums["status"]} | {name: sums[name] for name in _PARAMETERS}
     if isinstance(sums["only"], dict):  # lists of dpsan, which have no size
@@ -246,6 +247,8 @@ def _text() -> str:
 
 _OF_ONLY: Final = ("What was replaced", "What stays by design", "What lists miss")
 """Sections that would be wrong where every word was drawn."""
+_OF_DRAWN: Final = ("If every word was drawn",)
+"""Those about nothing that was done where words were replaced."""
 
 
 def signing(facts: Mapping[str, Sequence[str]], without: Collection[str] = ()) -> list[Part]:
