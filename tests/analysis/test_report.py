@@ -107,7 +107,7 @@ def test_a_report_cannot_test_guesses(dpsan, tmp_path):
     assert seen[0] == seen[1]
 
 
-REPLACED = ("Mr. Case met {} on Monday. {} smiled.\n", "Grace", "Maria")
+REPLACED = ("Mr. Case met {} on Monday. {} waited.\n", "Grace", "Maria")
 """A text with a name, and two names of one group."""
 
 
