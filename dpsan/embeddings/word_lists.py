@@ -31,9 +31,7 @@ def row_of(rows: Mapping[str, int], word: str) -> int | None:
 BUNDLED: Final[Mapping[str, tuple[str, ...]]] = {
     "function": ("function",),
     "common": ("function", "common"),
-    "function-de": ("function-de",),
-    "function-fr": ("function-fr",),
-    "function-es": ("function-es",),
+    **{f"function-{language}": (f"function-{language}",) for language in ("de", "fr", "es")},
 }
 """Names of the lists that come with dpsan, and the files ``vocab/public/*.txt`` of each."""
 

@@ -269,14 +269,8 @@ def remove(path: Path) -> None:
 # --- final names ---------------------------------------------------------------------------
 
 _MOST_LINKS: Final = 40
-_UNLINKABLE: Final = (
-    errno.EPERM,
-    errno.EACCES,
-    errno.EMLINK,
-    errno.ENOSYS,
-    errno.EOPNOTSUPP,
-    errno.ENOTSUP,
-)
+_NAMES: Final = "EPERM EACCES EMLINK ENOSYS EOPNOTSUPP ENOTSUP"
+_UNLINKABLE: Final = {getattr(errno, name) for name in _NAMES.split()}
 """Errors of file systems without hard links, or where they are forbidden."""
 _UNSYNCABLE: Final = (errno.EINVAL, errno.ENOTSUP)
 """Errors of network file systems whose directories cannot be synced."""

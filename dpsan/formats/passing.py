@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final
 
 from dpsan.errors import counted, number
@@ -163,21 +164,12 @@ _MOST_NAMES: Final = 64
 """Different names in one object above which they are taken for data: ``*`` stands for all."""
 PERSONS: Final = f"{PASSED}:identifying key"
 """Names of members that hold the name or address of a person, among what is noted of a record."""
-_ROLES: Final = (
-    "agent|assignee|author|beneficiary|client|contact|customer|doctor|driver|employee|guardian|guest|"
-    "manager|nurse|owner|parent|passenger|patient|recipient|reporter|sender|student|teacher|tenant"
-)
-_DEEDS: Final = (
-    "approved|assigned|closed|created|edited|opened|requested|reviewed|sent|signed|updated"
-)
+_LINES: Final = (Path(__file__).parent / "field_types.tsv").read_text("utf-8").splitlines()[1:]
+_PARTS: Final = dict(line.split("\t") for line in _LINES)
 _OF_NAMES: Final = {
-    "given": r"(?:.*[_.])?(?:first|given|middle|fore|preferred)_?name|(?:.*\.)?(?:first|given)",
-    "surname": r"(?:.*[_.])?(?:last|family|sur|maiden)_?name|(?:.*\.)?(?:last|family)",
-    "name": rf"(?:.*[_.])?(?:(?:full|holder|person|user|login|display|nick|screen|{_ROLES})_?name"
-    rf"|login|(?:end)?user[\\._]*id|(?:{_DEEDS})_?by)",
-    "party": rf"(?:.*\.)?name|(?:.*[_.])?(?:{_ROLES})",
-    "city": r"(?:.*[_.])?(?:city|town)",
-    "employer": r"(?:.*[_.])?(?:employer|company)(?:_?name)?",
+    of: re.sub("ROLES|DEEDS", lambda match: _PARTS[match[0]], pattern)
+    for of, pattern in _PARTS.items()
+    if of.islower()
 }
 """Type of spans, and the columns and members whose values are nothing else."""
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s-]+")

@@ -37,7 +37,7 @@ _PARENTS: Final = (signal.SIGINT, signal.SIGHUP)
 _SWITCH: Final = 2e-4
 """Seconds after which a thread gives way to another that waits: of Python's .005, in which a worker
 that has answered waits for more, there would be one in each batch of .03."""
-
+_SMALLER: Final = "out of memory? try a smaller -j"
 
 Done = Sanitized | DecidedTexts
 """What became of a batch."""
@@ -83,13 +83,6 @@ class Inline:
         future: Future[Done] = Future()
         future.set_result(self._sanitizer.answer(batch))
         return future
-
-
-class _DiedError(DpsanError):
-    """A worker process ended without an answer."""
-
-    def __init__(self) -> None:
-        super().__init__("a worker process died", "out of memory? try a smaller -j")
 
 
 class Pool:
@@ -153,7 +146,7 @@ class Pool:
             done: Done | DpsanError = worker.recv()
         except (EOFError, OSError):
             worker.close()
-            raise _DiedError from None
+            raise DpsanError("a worker process died", _SMALLER) from None
         finally:
             with self._lock:
                 self._living -= worker.closed
