@@ -76,11 +76,14 @@ def find_initials(view: View, places: Places) -> None:
     """
     word = (view.form < 0) & (view.trigger == 0) & ~view.labelled(EDGE, "func")
     two = (word & (view.caps == UPPER) & (places.end - places.start == 2)).nonzero()[0]
+    name = word & view.labelled(*NAMED, *_MAYBE)
     one = (view.labelled("letter") & (view.trigger == 0)).nonzero()[0]
+    equal = np.zeros(len(name), np.bool_)  # to a name
+    equal[view.equal[name]] = True
+    one = one[equal[view.equal[one + 1]] | equal[view.equal[one - 1]]]
     lettered = np.append(two, one)
     if not len(lettered):
         return
-    name = word & view.labelled(*NAMED, *_MAYBE)
     beside = np.append((name[:-1] & name[1:]) & (view.gap[1:] == GAP["space"]), False)
     beside[:-1] &= np.isin(view.text[:-1], view.text[lettered])
     pairs = [(token, token + 1) for token in beside.nonzero()[0].tolist()]
