@@ -16,10 +16,9 @@ from typing import Final, NamedTuple
 from dpsan.embeddings.word_lists import CONTACTS
 from dpsan.only import strings
 from dpsan.only.dates import day_forms
-from dpsan.only.forms import pattern, rows
+from dpsan.only.forms import ANY_YEAR, pattern, rows, unsized
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.marks import ANY_YEAR, unsized
 from dpsan.only.rules import rules_text
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.text.batch import BoundedCache

@@ -12,9 +12,9 @@ from unicodedata import normalize
 import numpy as np
 
 from dpsan.only import strings
+from dpsan.only.forms import DIGIT as ANY_DIGIT
+from dpsan.only.forms import LARGE, SMALL
 from dpsan.only.hashes import Hashes, Places
-from dpsan.only.marks import DIGIT as ANY_DIGIT
-from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.view import EDGE, GAP, MIXED, TITLE, UPPER, Cut, View, among
 
 _ROLES: Final = (

@@ -1,6 +1,6 @@
 """Strings: tokens that are no words. Their label, and their form: the string without its values.
 
-A form keeps separators and units; in place of values it has marks, see :mod:`dpsan.only.marks`.
+A form keeps separators and units; in place of values it has marks, see :mod:`dpsan.only.forms`.
 What is drawn for a string is a function of its form alone.  The kinds are rows of ``forms.tsv``.
 """
 
@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from dpsan.only.dates import KINDS, clock_form, date_order, date_parts, year_class, year_form
-from dpsan.only.forms import pattern, rows
-from dpsan.only.marks import (
+from dpsan.only.forms import (
     DIGIT,
     FEW_MANY,
     FIVE,
@@ -26,9 +25,11 @@ from dpsan.only.marks import (
     SIZES,
     WARM,
     ZERO,
+    pattern,
+    rows,
 )
-from dpsan.only.marks import LARGE as UPPER
-from dpsan.only.marks import SMALL as LOWER
+from dpsan.only.forms import LARGE as UPPER
+from dpsan.only.forms import SMALL as LOWER
 from dpsan.only.view import EDGE, KEPT, Ints
 
 

@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import Final
 
 from dpsan.only.dates import ANY, HALF_DAY, NO_HOUR, QUARTERS
-from dpsan.only.forms import rows
-from dpsan.only.marks import (
+from dpsan.only.forms import (
     DAY_FIRST,
     DIGIT,
     FEW_MANY,
@@ -34,6 +33,7 @@ from dpsan.only.marks import (
     YEARS,
     ZERO,
     Range,
+    rows,
     unsized,
 )
 
