@@ -51,14 +51,6 @@ MOST_BUCKETS: Final = 64
 class BucketExponential(IntegerResponse):
     """Bucket, then word."""
 
-    name = "bucket-exponential"
-    summary = "a bucket of like distances, then a word of it; costs ln n more"
-    source = "Cape Algorithms 1, 2"
-    why = (
-        "which words share a bucket, and how many, depends on the true word: that costs up "
-        "to about ln n besides epsilon"
-    )
-
     buckets: int = parameter(
         50, "how many buckets of equal width", unit="buckets", low=2, high=MOST_BUCKETS
     )

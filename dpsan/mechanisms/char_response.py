@@ -49,11 +49,7 @@ def differing(letters: NDArray[np.uint32], words: Ids) -> Floats:
 class CharResponse(DistanceWeights):
     """Randomized response on characters."""
 
-    name = "char-response"
     levels = True
-    summary = "randomized response on every character, where a word comes out"
-    source = "CharDP, abstract"
-    why = "h is a metric: each weight and their sum change by at most exp(epsilon h / 2)"
 
     def metric(self, space: MetricSpace) -> Metric:
         """Return the number of characters that differ."""

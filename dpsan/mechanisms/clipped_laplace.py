@@ -48,8 +48,8 @@ from __future__ import annotations
 
 import math
 
-from dpsan.mechanisms.mechanism import Arithmetic, MetricSpace, clip_parameter
-from dpsan.mechanisms.noise import ClippedNoise
+from dpsan.mechanisms.mechanism import Arithmetic, MetricSpace
+from dpsan.mechanisms.noise import ClippedNoise, clip_parameter
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.diameters import l1_diameter
 
@@ -57,11 +57,7 @@ from dpsan.space.diameters import l1_diameter
 class ClippedLaplace(ClippedNoise):
     """Independent Laplace noise on clipped vectors, nearest word."""
 
-    name = "clipped-laplace"
     arithmetic = Arithmetic.ROUNDED
-    summary = "independent Laplace noise on clipped vectors: pure LDP"
-    source = "TrLap Theorem 1"
-    why = "density ratio at most exp(|x - x'|_1 / b), b = (L1 diameter) / epsilon"
 
     clip: float | str = clip_parameter()
 
@@ -77,11 +73,7 @@ _UP = 1 + 1e-12
 class ClippedLaplacePaper(ClippedNoise):
     """Independent Laplace noise for the ball of radius C, nearest unclipped word."""
 
-    name = "clipped-laplace-paper"
-    summary = "clipped-laplace with the published sensitivity: pure LDP"
-    source = "TrLap Theorem 1"
     unclipped = True
-    why = "density ratio at most exp(|x - x'|_1 / b), b = 2 sqrt(d) C / epsilon"
 
     clip: float | str = clip_parameter()
 

@@ -46,10 +46,6 @@ from dpsan.space.arrays import Ids, Integers
 class CluSanT(IntegerResponse):
     """Cluster, then word."""
 
-    name = "clusant"
-    summary = "CluSanT: a cluster by its centroid, then a word of it; costs 2 epsilon"
-    source = "CluSanT, authors' code"
-
     k: int = parameter(50, "size of a cluster", unit="words", low=2)
     dp: str = parameter(
         "standard",

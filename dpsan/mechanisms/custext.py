@@ -42,15 +42,6 @@ from dpsan.space.arrays import Ids, Integers
 class CusText(DisjointSupports):
     """CusText as published."""
 
-    name = "custext"
-    summary = "CusText: exponential mechanism within groups of K words, as published"
-    epsilon_unit = "nats"
-    source = "CusText Algorithms 1, 2"
-    why = (
-        "groups are disjoint: an output shows the group of the word for certain; epsilon "
-        "holds within a group only"
-    )
-
     k: int = parameter(20, "size of a group of words", unit="words", low=2)
 
     def excluded(self, space: MetricSpace) -> float:

@@ -71,11 +71,6 @@ from dpsan.space.arrays import Floats, Ids, Integers
 class Diffractor(IntegerResponse):
     """Clamped geometric noise on positions."""
 
-    name = "diffractor"
-    summary = "geometric noise on the position in a public one-dimensional order"
-    epsilon_unit = "1/distance"
-    source = "Diffractor, geometric form"
-
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Epsilon per position, and what the integers allow between the two ends."""
         loss, _ = RankNoise(self.epsilon, space.n).losses
@@ -116,11 +111,6 @@ class CopyingTable(RankTable):
 
 class DiffractorPaper(DisjointSupports):
     """1-Diffractor as published, with one list."""
-
-    name = "diffractor-paper"
-    summary = "1-Diffractor: noise on the position in an order, stop words copied"
-    epsilon_unit = "1/distance"
-    source = "Diffractor, geometric form"
 
     kept: float = parameter(
         0.005, "share of the vocabulary, most frequent words, that is copied", above=0, high=1

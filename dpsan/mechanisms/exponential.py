@@ -26,8 +26,3 @@ from dpsan.mechanisms.tables.dense import DistanceWeights
 
 class Exponential(DistanceWeights):
     """Exponential mechanism with the Euclidean distance."""
-
-    name = "exponential"
-    summary = "exponential mechanism over the whole vocabulary (SanText)"
-    source = "SanText §3.1"
-    why = "each weight and their sum change by at most exp(epsilon d / 2)"

@@ -71,18 +71,13 @@ import math
 import sys
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.mechanism import Claim, Guarantee, MetricSpace, Status, delta_parameter
-from dpsan.mechanisms.noise import GaussianNoise, paper_delta
+from dpsan.mechanisms.mechanism import Claim, Guarantee, MetricSpace
+from dpsan.mechanisms.noise import GaussianNoise, delta_parameter, paper_delta
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_mu
 
 
 class AnalyticGaussian(GaussianNoise):
     """Gaussian noise with the exact calibration, nearest word."""
-
-    name = "gaussian"
-    summary = "Gaussian noise, exactly calibrated for any epsilon: LDP with delta"
-    source = "BW18 Theorem 8"
-    why = "the loss of Gaussian noise is normal; sigma solves its exact delta"
 
     def mu(self, d: int) -> float:
         """Diameter/sigma."""
@@ -95,11 +90,6 @@ class AnalyticGaussian(GaussianNoise):
 
 class ClassicalGaussian(GaussianNoise):
     """Gaussian noise with the textbook calibration, nearest word."""
-
-    name = "gaussian-classical"
-    summary = "Gaussian noise by the textbook formula, epsilon <= 1 only"
-    source = "DR14 Theorem A.1"
-    why = "the tail of the normal loss beyond epsilon, for epsilon <= 1; delta is exact"
 
     def mu(self, d: int) -> float:
         """Diameter/sigma.  Raises UsageError outside the theorem's domain."""
@@ -119,10 +109,6 @@ class ClassicalGaussian(GaussianNoise):
 class GaussianPaper(GaussianNoise):
     """Gaussian noise by the textbook formula and sensitivity 2·C, nearest unclipped word."""
 
-    name = "gaussian-paper"
-    status = Status.REFUTED
-    summary = "Gaussian noise by the textbook formula, at any epsilon as in the experiments"
-    source = "TrLap Theorem 2"
     unclipped = True
 
     delta: float | str = delta_parameter(published=True)  # type: ignore[assignment]

@@ -115,14 +115,7 @@ def path_lengths(graph: dict[str, NDArray[np.int32]], cap: float, ids: Ids) -> F
 class Geodesic(DistanceWeights):
     """Exponential mechanism along the neighbour graph."""
 
-    name = "geodesic"
     levels = True
-    summary = "exponential mechanism along the graph of nearest neighbours"
-    source = "dpsan §geodesic"
-    why = (
-        "shortest-path length is a metric: each weight and their sum change by at most "
-        "exp(epsilon S / 2)"
-    )
 
     k: int = parameter(5, "neighbours joined to each word", unit="words", low=1)
     cap: int = parameter(4, "longer paths count as this long; 0: no cap", unit="path length", low=0)

@@ -69,12 +69,7 @@ _AUTO_FLOPS: Final = 6e11
 class KnnResponse(BaseResponse):
     """Nearest-K randomized response."""
 
-    name = "knn-response"
-    compared = True
-    summary = "randomized response among the K nearest words: pure LDP"
-    source = "dpsan §knn-response"
     euclidean = True
-    why = "two weights with ratio e^epsilon and the same total for every word"
 
     k: int | str = parameter(
         "auto", "size of each word's set of near words", convert=int, unit="words", low=1

@@ -30,12 +30,6 @@ from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
 class KRR(IntegerResponse):
     """Randomized response over all words."""
 
-    name = "krr"
-    compared = True
-    summary = "k-ary randomized response: the word itself or a uniform one"
-    source = "KRR §2"
-    why = "two weights with ratio e^epsilon and the same total for every word"
-
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         return self.promise(min(self.epsilon, integer_loss(self.epsilon, space.n, 1)))

@@ -26,12 +26,3 @@ from dpsan.mechanisms.noise import LaplaceNoise
 
 class Laplace(LaplaceNoise):
     """Multivariate Laplace noise, nearest word."""
-
-    name = "laplace"
-    compared = True
-    summary = "multivariate Laplace noise, nearest word: the papers' baseline"
-    source = "CMP §3"
-    why = (
-        "density ratio of shifted noise by the triangle inequality; "
-        "the nearest word reads only the noisy point"
-    )

@@ -42,10 +42,7 @@ class Mahalanobis(LaplaceNoise):
     Its standard deviation per coordinate is a root mean square: S has trace d.
     """
 
-    name = "mahalanobis"
     arithmetic = Arithmetic.REALS
-    summary = "Laplace noise shaped by the covariance of the words, nearest word"
-    source = "Mahalanobis Algorithm 1"
 
     lam: float = parameter(0.2, "lambda, the share of the covariance in the metric", low=0, high=1)
 

@@ -87,15 +87,6 @@ from dpsan.space.arrays import cosine_unit
 class OptimalResponse(BaseResponse):
     """A public base distribution with near sets of equal mass."""
 
-    name = "optimal-response"
-    compared = True
-    summary = "words nearly as similar as any LDP mechanism can give: pure LDP"
-    source = "dpsan §optimal-response"
-    why = (
-        "a public base with near sets of equal mass, e^epsilon times as likely: the same "
-        "total for every word"
-    )
-
     mass: float | str = parameter(
         "auto", "base mass of each word's set of near words", convert=float, above=0, high=1
     )

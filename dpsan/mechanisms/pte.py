@@ -50,11 +50,6 @@ def projection(d: int, m: int) -> Floats:
 class ProjectedLaplace(LaplaceNoise):
     """Multivariate Laplace noise after a public random projection, nearest projected word."""
 
-    name = "pte"
-    summary = "public random projection to few dimensions, Laplace noise, nearest"
-    source = "PTE §3"
-    why = "epsilon is divided by the largest stretch of the public projection on any pair"
-
     dimensions: int = parameter(
         16, "dimensions after the projection (at most those of the vectors)", low=1
     )

@@ -87,11 +87,6 @@ def draw_ranks(uniform: Floats, rate: float, n: int) -> Ids:
 class RankSoftmax(LaplaceNoise):
     """Multivariate Laplace noise, nearest word, then a softmax over its neighbour ranks."""
 
-    name = "rank-softmax"
-    summary = "Laplace noise, then a neighbour of the nearest word, by rank"
-    source = "Curse §7"
-    why = "laplace, followed by a random choice that reads only the noisy point"
-
     c: float = parameter(0.04, "decay of the weight per rank", unit="1/epsilon", above=0)
 
     def projection(self, space: MetricSpace) -> Projection:

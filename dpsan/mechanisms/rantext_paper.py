@@ -33,7 +33,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.mechanisms.mechanism import Guarantee, Mechanism, MetricSpace, Sampler, Status
+from dpsan.mechanisms.mechanism import Guarantee, Mechanism, MetricSpace, Sampler
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, by_word
@@ -85,17 +85,6 @@ class RanTextSampler(Sampler):
 
 class RanTextPaper(Mechanism):
     """RANTEXT as published."""
-
-    name = "rantext-paper"
-    family = "table"
-    status = Status.NONE
-    summary = "RANTEXT: exponential mechanism within a random distance of the word"
-    epsilon_unit = "nats"
-    source = "InferDPT RANTEXT, authors' code"
-    why = (
-        "the candidates are words near the true word, and the proof takes them as given; the loss "
-        "is a bound"
-    )
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Return a bound on the loss, which is finite."""

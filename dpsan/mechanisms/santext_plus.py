@@ -45,15 +45,6 @@ from dpsan.space.arrays import Ids, Integers
 class SanTextPlus(DisjointSupports):
     """SanText+ as published."""
 
-    name = "santext-plus"
-    summary = "SanText+: frequent words kept with probability 1-p, as published"
-    epsilon_unit = "1/distance"
-    source = "SanText §3.2, Algorithm 2"
-    why = (
-        "a kept frequent word is an output that no other word can give; the paper claims "
-        "utility-optimized metric privacy only, for which frequent words are harmless"
-    )
-
     sensitive: float = parameter(
         0.9,
         "share of the vocabulary, least frequent words, that counts as sensitive",

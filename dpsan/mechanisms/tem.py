@@ -34,14 +34,6 @@ from dpsan.mechanisms.tables.dense import DistanceWeights
 class TEM(DistanceWeights):
     """Truncated exponential mechanism."""
 
-    name = "tem"
-    summary = "exponential mechanism on the distance cut at gamma: metric and LDP"
-    source = "TEM Algorithm 1"
-    why = (
-        "min(d, gamma) is a metric: each weight and their sum change by at most "
-        "exp(epsilon min(d, gamma) / 2)"
-    )
-
     beta: float = parameter(
         0.001, "mass of the words beyond gamma where all others are that far", above=0, high=0.5
     )

@@ -40,7 +40,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.mechanism import Claim, Guarantee, Mechanism, Sampler, Status
+from dpsan.mechanisms.mechanism import Claim, Guarantee, Mechanism, Sampler
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
@@ -206,13 +206,6 @@ class TruncatedGumbelSampler(Sampler):
 
 class TGumbelPaper(Mechanism):
     """Truncated Gumbel mechanism as published."""
-
-    name = "tgumbel-paper"
-    family = "table"
-    status = Status.REFUTED
-    summary = "truncated Gumbel noise on neighbour distances, as published"
-    epsilon_unit = "1/distance"
-    source = "TGumbel Algorithm 2"
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:

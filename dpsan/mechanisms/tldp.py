@@ -35,7 +35,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.mechanism import Arithmetic, Guarantee, Mechanism, Status, parameter
+from dpsan.mechanisms.mechanism import Arithmetic, Guarantee, Mechanism, parameter
 from dpsan.mechanisms.tables import Sampler, nearest
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_table
 from dpsan.privacy.randomness import Streams
@@ -116,14 +116,7 @@ class GridSampler(Sampler):
 class TLDP(Mechanism):
     """Certified tables on a public grid."""
 
-    name = "tldp"
-    family = "tensor"
-    status = Status.PROVED
     arithmetic = Arithmetic.INTEGERS
-    summary = "keep or perturb coordinates on a grid: tldp-paper made sound"
-    epsilon_unit = "nats"
-    source = "TLDP, corrected"
-    why = "exact largest log-ratio of the integer table of each coordinate, summed"
 
     dimensions: int = parameter(
         4, "principal components kept, at most all", unit="coordinates", low=1, high=64

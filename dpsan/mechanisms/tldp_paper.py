@@ -48,7 +48,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Floats, Ids, Mechanism, MetricSpace, parameter
 from dpsan.mechanisms.tables import Sampler, nearest
-from dpsan.privacy.guarantee import Guarantee, Loss, Status
+from dpsan.privacy.guarantee import Guarantee, Loss
 from dpsan.privacy.noise_formulas import gaussian_delta, laplace_delta
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import GaussianCoordinates, LaplaceCoordinates, NoiseDistribution
@@ -138,9 +138,6 @@ class KeepingSampler(Sampler):
 class PaperTensor(Mechanism):
     """Algorithms 1 (without weights) and 2 (with weights) of the paper on a word."""
 
-    family = "tensor"
-    status = Status.REFUTED
-    epsilon_unit = "nats"
     added: ClassVar[Noise]
 
     range: float | str = parameter(
@@ -226,34 +223,22 @@ class PaperTensorOfWeights(PaperTensor):
 class TLDPPaperL(PaperTensor):
     """Laplace form."""
 
-    name = "tldp-paper-l"
-    summary = "keep or add Laplace noise: as published, claim refuted"
-    source = "TLDP Algorithm 1"
     added = LAPLACE
 
 
 class TLDPPaperG(PaperTensor):
     """Gaussian form."""
 
-    name = "tldp-paper-g"
-    summary = "keep or add Gaussian noise: as published, claim refuted"
-    source = "TLDP Algorithm 1"
     added = GAUSSIAN
 
 
 class TLDPPaperLWeighted(PaperTensorOfWeights):
     """Laplace form, weighted."""
 
-    name = "tldp-paper-l-weighted"
-    summary = "keep or add Laplace noise, by weights: as published, claim refuted"
-    source = "TLDP Algorithm 2, Theorem 3"
     added = LAPLACE
 
 
 class TLDPPaperGWeighted(PaperTensorOfWeights):
     """Gaussian form, weighted."""
 
-    name = "tldp-paper-g-weighted"
-    summary = "keep or add Gaussian noise, by weights: as published, claim refuted"
-    source = "TLDP Algorithm 2, Theorem 3"
     added = GAUSSIAN

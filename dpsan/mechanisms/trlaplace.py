@@ -50,18 +50,12 @@ Not to be confused with
 
 from __future__ import annotations
 
-from dpsan.mechanisms.mechanism import Status, clip_parameter, delta_parameter
-from dpsan.mechanisms.noise import TruncatedLaplace, paper_delta
+from dpsan.mechanisms.noise import TruncatedLaplace, clip_parameter, delta_parameter, paper_delta
 from dpsan.privacy.noise_formulas import padded_dimensions, published_truncation, sound_truncation
 
 
 class TrLaplace(TruncatedLaplace):
     """Truncated Laplace noise, soundly calibrated, nearest word."""
-
-    name = "trlaplace"
-    summary = "truncated Laplace noise with a calibration that holds"
-    source = "dpsan §trlaplace"
-    why = "ratio at most e^epsilon inside both boxes, mass at most delta outside"
 
     delta: float = delta_parameter()
     clip: float | str = clip_parameter()
@@ -81,14 +75,6 @@ class TrLaplace(TruncatedLaplace):
 class TrLaplacePaper(TruncatedLaplace):
     """Truncated Laplace noise as published."""
 
-    name = "trlaplace-paper"
-    status = Status.REFUTED
-    summary = "truncated Laplace noise as published: its delta is false"
-    source = "TrLap Theorem 3"
-    why = (
-        "two boxes differ where at least one coordinate is outside, a union that the "
-        "published proof bounds as a product: the true delta is {true:.4g}"
-    )
     unclipped = True
 
     delta: float | str = delta_parameter(published=True)

@@ -42,11 +42,6 @@ from dpsan.mechanisms.tables.sparse import SparseTable
 class Uniform(IntegerResponse):
     """A uniform word."""
 
-    name = "uniform"
-    summary = "a uniform word whatever the input: epsilon 0, the floor of utility"
-    source = "dpsan §uniform"
-    why = "the distribution does not depend on the input"
-
     epsilon: float = 0.0
 
     def __post_init__(self) -> None:

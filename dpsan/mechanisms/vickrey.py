@@ -45,11 +45,7 @@ def first_or_second(space: MetricSpace, points: Floats, streams: Streams, *, t: 
 class Vickrey(LaplaceNoise):
     """Multivariate Laplace noise, first or second nearest word."""
 
-    name = "vickrey"
-    summary = "Laplace noise, then the first or second nearest word"
-    source = "Vickrey Algorithm 1"
     arithmetic = Arithmetic.REALS  # its coin reads distances
-    why = "laplace, followed by a coin that reads only the noisy point"
 
     t: float = parameter(0.75, "weight of the second nearest word", low=0, high=1)
 

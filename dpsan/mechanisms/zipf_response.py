@@ -61,11 +61,6 @@ def rank_weights(epsilon: float, n: int) -> Integers:
 class ZipfResponse(IntegerResponse):
     """Power law over neighbour ranks."""
 
-    name = "zipf-response"
-    summary = "power law over the neighbour rank: pure LDP, long tail"
-    source = "dpsan §zipf-response"
-    why = "the same n weights for every word, in another order: the total cancels"
-
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
         weights = rank_weights(self.epsilon, space.n)
