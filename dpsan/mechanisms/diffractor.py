@@ -61,11 +61,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpsan.mechanisms.mechanism import Claim, Guarantee, IntegerResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import IntegerResponse, parameter
 from dpsan.mechanisms.tables.dense import DisjointSupports
 from dpsan.mechanisms.tables.orders import RankNoise, RankTable, word_order
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers
+from dpsan.space.metric_space import MetricSpace
 
 
 class Diffractor(IntegerResponse):

@@ -8,8 +8,9 @@ from abc import abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dpsan.mechanisms.mechanism import Certificate, Mechanism, parameter
+from dpsan.mechanisms.mechanism import Mechanism, parameter
 from dpsan.mechanisms.tables import PointSampler, Projection, nearest, nearest_in
+from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, largest_escape
 from dpsan.privacy.rounding import (

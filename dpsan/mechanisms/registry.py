@@ -255,8 +255,9 @@ def sections(name: str) -> dict[str, str]:
     """
     text = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
     parts = re.split("^(?=``)", text, flags=re.MULTILINE)  # a file may hold several
-    docstring = next((part for part in parts if part.startswith(f"``{name}``")), text)
-    first, _, rest = docstring.partition("\n")
+    # One may be about several forms: that of the longest part of the name.
+    about = [part for part in parts if part[:2] == "``" and name.startswith(part.split("`")[2])]
+    first, _, rest = max(about, key=lambda part: part.index("``", 2), default=text).partition("\n")
     out = {"Summary": first.partition(": ")[2] or MECHANISMS[name].summary}
     parts = re.split(r"^([A-Z][\w ]*)\n", rest, flags=re.MULTILINE)
     for heading, body in zip(parts[1::2], parts[2::2], strict=True):

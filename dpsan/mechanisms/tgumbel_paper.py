@@ -40,7 +40,8 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.mechanism import Claim, Guarantee, Mechanism, Sampler
+from dpsan.mechanisms.mechanism import Mechanism
+from dpsan.mechanisms.tables import Sampler
 from dpsan.privacy.certificate import (
     MATRIX_WORDS,
     Certificate,
@@ -48,8 +49,10 @@ from dpsan.privacy.certificate import (
     kept_certificate,
     matrix_certificate,
 )
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import Streams, streams_for
-from dpsan.space.metric_space import Floats, Ids, MetricSpace
+from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""

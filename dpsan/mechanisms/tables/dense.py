@@ -16,14 +16,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.mechanism import (
-    Claim,
-    Guarantee,
-    IntegerResponse,
-    Mechanism,
-    MetricSpace,
-    Status,
-)
+from dpsan.mechanisms.mechanism import IntegerResponse, Mechanism
 from dpsan.mechanisms.tables import ROWS, Table
 from dpsan.privacy.certificate import (
     WEIGHT_ERROR,
@@ -34,8 +27,10 @@ from dpsan.privacy.certificate import (
     exp_certificate,
     kept_certificate,
 )
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
+from dpsan.space.metric_space import MetricSpace
 
 # Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
 #
