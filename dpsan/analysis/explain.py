@@ -65,11 +65,7 @@ _ALPHA: Final = 0.01 / 2
 
 
 def explain(
-    sanitizer: Sanitizer,
-    words: Sequence[Word],
-    *,
-    top: int = 10,
-    draws: int = DRAWS,
+    sanitizer: Sanitizer, words: Sequence[Word], *, top: int = 10, draws: int = DRAWS
 ) -> list[Explanation]:
     """Return what becomes of each word under one mechanism.
 

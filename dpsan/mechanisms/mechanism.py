@@ -20,12 +20,7 @@ from dpsan.errors import Hint, UsageError, check_positive, unknown_name
 from dpsan.mechanisms.tables import PointSampler, Sampler, Table
 from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
-from dpsan.privacy.certificate import (
-    MATRIX_WORDS,
-    Certificate,
-    input_distances,
-    matrix_certificate,
-)
+from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
 from dpsan.space.arrays import Floats, Ids, largest_norm

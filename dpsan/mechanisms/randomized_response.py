@@ -221,10 +221,7 @@ def _protected(space: MetricSpace, public: tuple[int, ...]) -> Ids:
 
 
 def mean_cosines(
-    space: MetricSpace,
-    outputs: tuple[int, ...],
-    sizes: tuple[int, ...],
-    public: tuple[int, ...],
+    space: MetricSpace, outputs: tuple[int, ...], sizes: tuple[int, ...], public: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
     """Frequency-weighted mean cosine of a word to its nearest outputs and to all of them.
 

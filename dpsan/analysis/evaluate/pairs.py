@@ -167,11 +167,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
 
 
 def read_pairs(
-    original: Path,
-    sanitized: Path,
-    inputs: Inputs,
-    vocabulary: Vocabulary,
-    copies: int = 1,
+    original: Path, sanitized: Path, inputs: Inputs, vocabulary: Vocabulary, copies: int = 1
 ) -> Pairs:
     """Read and align an original and its sanitized versions.
 

@@ -131,11 +131,7 @@ def check_certificate(path: Path, sanitizer: Sanitizer, *, force: bool = False) 
 
 
 def write_certificate(
-    path: Path,
-    sanitizer: Sanitizer,
-    verification: Verification,
-    *,
-    force: bool = False,
+    path: Path, sanitizer: Sanitizer, verification: Verification, *, force: bool = False
 ) -> str | None:
     """Write the certificate, complete under its name or not at all.
 

@@ -158,10 +158,7 @@ class DenseTable(Table):
     makes_rows = True
 
     def __init__(
-        self,
-        space: MetricSpace,
-        rows: Callable[[Ids], Integers],
-        unknown: Integers | None = None,
+        self, space: MetricSpace, rows: Callable[[Ids], Integers], unknown: Integers | None = None
     ) -> None:
         self.space, self.rows, self.unknown = space, rows, unknown
         self.block = rows_at_once(space.n)
