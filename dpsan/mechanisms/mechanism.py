@@ -265,10 +265,6 @@ class Mechanism(ABC):
             rate *= 2 / max(space.diameter, 1e-300)
         return lambda distances: -rate * distances
 
-    def unknown_distance(self, space: MetricSpace) -> float | None:
-        """Return the distance of ⊥ to every word; None: that of the centroid."""
-        return space.diameter / 2 if self.family == "table" else None
-
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).
 
@@ -354,10 +350,6 @@ class BaseResponse(IntegerResponse):
         """Return the table of the base and its near sets."""
         given = self.base(space), self.epsilon, self.public
         return SparseTable(space, *given, euclidean=self.euclidean, groups=self.groups)
-
-    def with_groups(self, groups: tuple[Group, ...]) -> BaseResponse:
-        """Return the same where all words of a group are one input; no epsilon changes."""
-        return replace(self, groups=groups)
 
 
 def certify(mechanism: Mechanism, space: MetricSpace) -> Certificate | None:

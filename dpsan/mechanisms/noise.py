@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from dpsan.mechanisms.mechanism import Mechanism, parameter
 from dpsan.mechanisms.tables import PointSampler, Projection, nearest, nearest_in
+from dpsan.privacy import rounding
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, largest_escape
-from dpsan.privacy.rounding import (
-    GaussianCoordinates,
-    NoiseDistribution,
-    SphericalLaplace,
-    TruncatedLaplaceCoordinates,
-)
 from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
 
@@ -66,7 +61,7 @@ class LaplaceNoise(Mechanism):
         )
 
     def noise(self, space: MetricSpace) -> PointSampler:
-        return PointSampler(space, SphericalLaplace(self.epsilon), self.projection(space))
+        return PointSampler(space, rounding.SphericalLaplace(self.epsilon), self.projection(space))
 
 
 class ClippedNoise(Mechanism):
@@ -81,7 +76,7 @@ class ClippedNoise(Mechanism):
         clip: float | str
 
     @abstractmethod
-    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
+    def distribution(self, moved: MetricSpace, radius: float) -> rounding.NoiseDistribution:
         """Return the noise among words clipped at a radius."""
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
@@ -121,8 +116,8 @@ class TruncatedLaplace(ClippedNoise):
             why=self.why.format(true=true),
         )
 
-    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
-        return TruncatedLaplaceCoordinates(*self.truncation(moved.d, radius))
+    def distribution(self, moved: MetricSpace, radius: float) -> rounding.NoiseDistribution:
+        return rounding.TruncatedLaplaceCoordinates(*self.truncation(moved.d, radius))
 
 
 class GaussianNoise(ClippedNoise):
@@ -158,5 +153,5 @@ class GaussianNoise(ClippedNoise):
             pair=(0, 0),
         )
 
-    def distribution(self, moved: MetricSpace, radius: float) -> GaussianCoordinates:
-        return GaussianCoordinates(self.sensitivity(moved, radius) / self.mu(moved.d))
+    def distribution(self, moved: MetricSpace, radius: float) -> rounding.GaussianCoordinates:
+        return rounding.GaussianCoordinates(self.sensitivity(moved, radius) / self.mu(moved.d))

@@ -42,13 +42,8 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables import Sampler
-from dpsan.privacy.certificate import (
-    MATRIX_WORDS,
-    Certificate,
-    input_distances,
-    kept_certificate,
-    matrix_certificate,
-)
+from dpsan.privacy import certificate as certificates
+from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, matrix_certificate
 from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import Streams, streams_for
 from dpsan.space.arrays import Floats, Ids
@@ -257,14 +252,14 @@ class TGumbelPaper(Mechanism):
             return None
 
         def build() -> Certificate:
-            distances = input_distances(space)
+            distances = certificates.input_distances(space)
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
             pmf = np.asarray(sampler.probabilities(np.arange(space.n + 1)))
             claim = Claim(self.epsilon, metric=self.claimed_metric())
             audit = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
             return replace(audit, method="exact distribution matrix by quadrature")
 
-        return kept_certificate(space, repr(self), build)
+        return certificates.kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """Return the published sampler."""

@@ -98,7 +98,7 @@ def build(spec: Settings, opened: Opened) -> Built:
     groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
     mechanism = mechanism.with_public(public).resolved(space)
     if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
-        mechanism = mechanism.with_groups(groups.groups)
+        mechanism = replace(mechanism, groups=groups.groups)  # no epsilon changes
     guarantee = replace(mechanism.guarantee(space), groups=groups.sizes, reviewed=reviewed)
     if not reviewed and guarantee.status is Status.PROVED:  # docs/proofs.md does not prove it
         claimed = mechanism.status is Status.PROVED

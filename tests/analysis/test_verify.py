@@ -249,10 +249,9 @@ PARAMETERS = {
 @pytest.mark.parametrize("name", GRADES)
 def test_a_kept_guarantee_has_a_grade(name):
     sanitizer = make(name, 0.5, PARAMETERS.get(name))
-    mechanism, space = sanitizer.mechanism, sanitizer.space
     claim = claim_of(sanitizer.guarantee)
-    certificate = certify(mechanism, space)
-    arithmetic, gap, delta = grade(mechanism, sanitizer.sampler, space, certificate, claim)
+    certificate = certify(sanitizer.mechanism, sanitizer.space)
+    arithmetic, gap, delta = grade(sanitizer, certificate, claim)
     assert arithmetic.startswith(GRADES[name])
     if GRADES[name] == SMALL_GAP:
         assert 0 < gap <= float(arithmetic.split()[-1]) < 1e-6
