@@ -259,8 +259,7 @@ class GaussianPaper(noise.GaussianNoise):
             epsilon_ldp=self.epsilon,
             delta=true,
             claimed=Claim(self.epsilon, claimed),
-            why="the textbook formula is proved for epsilon <= 1 only; the exact delta of its "
-            f"noise, {true:.4g}, {verdict} the claim at this epsilon",
+            why=self.why.format(true=true, verdict=verdict),
         )
 
 

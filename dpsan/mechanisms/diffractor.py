@@ -81,8 +81,6 @@ class Diffractor(IntegerResponse):
             metric="rank",
             epsilon_metric=self.epsilon,
             claimed=Claim(self.epsilon, metric="rank"),
-            why="one place more changes the probability of each noise, and of each tail beyond an "
-            "end, by at most e^epsilon",
         )
 
     def table(self, space: MetricSpace) -> RankTable:
@@ -138,11 +136,8 @@ class DiffractorPaper(DisjointSupports):
         return "rank"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        return replace(
-            super().guarantee(space),
-            why=f"{self.first(space.n)} frequent words are copied, as the published code copies "
-            "stop words; epsilon per place holds between words that are drawn",
-        )
+        why = self.why.format(first=self.first(space.n))
+        return replace(super().guarantee(space), why=why)
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Count distances in positions of the order."""

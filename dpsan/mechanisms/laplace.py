@@ -265,8 +265,6 @@ class Mahalanobis(LaplaceNoise):
             epsilon_metric=self.epsilon * self.factor(space),
             also=(("mahalanobis", self.epsilon),),
             claimed=Claim(self.epsilon, metric="mahalanobis"),
-            why="density decays in a norm, so the triangle inequality gives epsilon per unit of "
-            "regularised Mahalanobis distance, which is at most Euclidean / sqrt(least eigenvalue)",
         )
 
     def noise(self, space: MetricSpace) -> PointSampler:

@@ -131,12 +131,8 @@ class OptimalResponse(BaseResponse):
         added, _ = public_base.favours(
             space.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
         )
-        return Base(
-            words,
-            weights,
-            min(max(1, math.floor(wanted * total + 0.5)), total),
-            None if added is None else added[words],
-        )
+        mass = min(max(1, math.floor(wanted * total + 0.5)), total)
+        return Base(words, weights, mass, None if added is None else added[words])
 
     def task(self, space: MetricSpace) -> public_base.BaseTask:
         """Return the task of solving for its base."""

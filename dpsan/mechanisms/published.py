@@ -242,8 +242,6 @@ class CluSanT(IntegerResponse):
             epsilon_metric=self.epsilon if metric else None,
             slack=slack if metric else 0.0,
             claimed=Claim(self.epsilon, metric="euclidean" if metric else None),
-            why="the cluster and the word are drawn one after the other, both by the true word: "
-            "the losses of the two steps add up",
         )
 
     def table(self, space: MetricSpace) -> dense.DenseTable:
@@ -251,10 +249,8 @@ class CluSanT(IntegerResponse):
         clusters = Clusters(space, self.k)
         unknown = np.empty(space.n, dtype=np.uint64)
         unknown[clusters.order] = np.repeat(dense.TOP // clusters.sizes, clusters.sizes)
-        half = 0.5 * self.epsilon
-        return dense.DenseTable(
-            space, partial(_in_two_steps, clusters, half, self._unit(clusters)), unknown
-        )
+        rows = partial(_in_two_steps, clusters, 0.5 * self.epsilon, self._unit(clusters))
+        return dense.DenseTable(space, rows, unknown)
 
 
 def _in_two_steps(clusters: Clusters, half: float, unit: float, words: Ids) -> Integers:

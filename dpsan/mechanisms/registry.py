@@ -279,12 +279,8 @@ def parameter_rows(name: str) -> list[dict[str, Any]]:
     defaults = {key: about.default for key, about in kind.__dataclass_fields__.items()}
     return [
         {
-            "name": key,
-            "value": defaults[key],
-            "required": about.required,
-            "unit": about.unit,
-            "domain": about.domain(),
-            "help": about.help,
+            **{"name": key, "value": defaults[key], "required": about.required},
+            **{"unit": about.unit, "domain": about.domain(), "help": about.help},
         }
         for key, about in kind.parameters().items()
     ]

@@ -190,12 +190,8 @@ class TruncatedGumbelSampler(Sampler):
         edges = edges[(edges >= -delta) & (edges <= delta)]
         widest = min(self.b, delta) / max(8, len(distances) / 4)
         parts = np.maximum(np.ceil(np.diff(edges) / widest), 1).astype(int)
-        lows = np.concatenate(
-            [
-                np.linspace(a, c, part, endpoint=False)
-                for a, c, part in zip(edges[:-1], edges[1:], parts.tolist(), strict=True)
-            ]
-        )
+        between = zip(edges[:-1], edges[1:], parts.tolist(), strict=True)
+        lows = np.concatenate([np.linspace(a, c, part, endpoint=False) for a, c, part in between])
         widths = np.diff(np.append(lows, delta))
         x, share = np.polynomial.legendre.leggauss(16)
         nodes = lows[:, None] + widths[:, None] * (x + 1) / 2

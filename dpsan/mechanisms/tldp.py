@@ -322,9 +322,7 @@ class PaperTensor(Mechanism):
             delta=atom if bounded else delta,
             infinite_loss_mass=atom,
             at_claim=Loss(self.epsilon, delta),
-            why=f"a kept coordinate excludes every other value (mass {atom:.3g} over the {d} "
-            f"coordinates of a word, in the released tensor) and {d} noises add up; true delta at "
-            f"the claimed epsilon: {delta:.4f}",
+            why=self.why.format(atom=atom, d=d, delta=delta),
         )
 
     def noise_scale(self, space: MetricSpace) -> float | None:

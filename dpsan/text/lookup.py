@@ -129,16 +129,9 @@ def _batch(texts: _Cut, seam: str) -> Batch:
     odd = np.zeros(total + 1, dtype=np.bool_)
     odd[[0, total]] = odd[tails] = odd[begins] = True
     odd[1:] |= within
-    return Batch(
-        gaps,
-        sizes,
-        np.flatnonzero(odd),
-        seam,
-        batches.Words(total, partial(_words, texts, chunks_here, ends)),
-        codes,
-        sum([chunk.invisible for chunk in chunks]),
-        longer,
-    )
+    made = batches.Words(total, partial(_words, texts, chunks_here, ends))
+    lost = sum([chunk.invisible for chunk in chunks])
+    return Batch(gaps, sizes, np.flatnonzero(odd), seam, made, codes, lost, longer)
 
 
 def _chunks(

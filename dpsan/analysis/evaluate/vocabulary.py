@@ -200,10 +200,8 @@ class Run:
         return words
 
     def _classes(self, files: Sequence[str]) -> tuple[word_lists.WordClass, ...]:
-        every = [
-            *map(word_lists.WordClass, word_lists.CLASSES),
-            *chain.from_iterable(map(word_lists.word_classes, files)),
-        ]
+        every = [*map(word_lists.WordClass, word_lists.CLASSES)]
+        every += chain.from_iterable(map(word_lists.word_classes, files))
         chosen: list[word_lists.WordClass] = []
         for row in self.header["classes"] or ():
             name, digest = row["class"], row["sha256"]
