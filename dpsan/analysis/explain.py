@@ -219,12 +219,9 @@ def _loss(word: Explanation) -> str:
 
 def _outputs(word: Explanation) -> Section:
     """Return the likeliest outputs, and how far away they are of a word of the vocabulary."""
-    rows = [
-        (
-            output["word"],
-            *([] if word["unknown"] else [f"{output['distance']:.2f}"]),
-            _estimate(output["probability"], output.get("interval")),
-        )
-        for output in word["outputs"]
-    ]
+    rows = []
+    for output in word["outputs"]:
+        away = [] if word["unknown"] else [f"{output['distance']:.2f}"]
+        probability = _estimate(output["probability"], output.get("interval"))
+        rows.append((output["word"], *away, probability))
     return Section(("output", *["away"] * (not word["unknown"]), "probability"), rows)

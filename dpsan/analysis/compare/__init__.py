@@ -238,9 +238,8 @@ def as_latex(comparison: Comparison) -> str:
         first, *rest = (" & ".join(row) + r" \\" for row in cells)
         rows += [r"\midrule"] * bool(rows) + [first, r"\midrule", *rest]
         notes += [note.translate(_TEX) for note in part.notes]
-    about = " ".join(
-        [table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))]
-    )
+    told = [table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))]
+    about = " ".join(told)
     columns = "l" + "r" * first.count(" & ")
     head = [r"% \usepackage{booktabs} in the preamble", r"\begin{table}", r"\centering"]
     head += [rf"\begin{{tabular}}{{{columns}}}"]
