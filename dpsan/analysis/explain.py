@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan import __version__
-from dpsan.analysis.pages import Cell, Section, Shown
+from dpsan.analysis.pages import Cell, Section, Shown, holding
 from dpsan.errors import UsageError, number, printable
 from dpsan.mechanisms.registry import finite
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
@@ -207,7 +207,7 @@ def _figures(word: Explanation) -> Section:
         word["guarantee"]: word["status"] != "PROVED",
     }
     columns = ("figure", f"{word['mechanism']} ({word['status']})")
-    return Section(columns, rows, [text for text, holds in notes.items() if holds])
+    return Section(columns, rows, holding(notes))
 
 
 def _loss(word: Explanation) -> str:

@@ -19,7 +19,7 @@ from dpsan.analysis.compare import measure
 from dpsan.analysis.evaluate.accuracy import check_extra
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages import Section, Shown
+from dpsan.analysis.pages import Section, Shown, holding
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import DpsanError, UnexpectedError, check_name, refuse
 from dpsan.mechanisms import MECHANISMS
@@ -285,27 +285,26 @@ def shown(comparison: Comparison) -> Shown:
 def caption(comparison: Comparison) -> str:
     """Return what the table shows and what its figures leave out, in a few sentences."""
     request, measured = comparison.request, comparison.measured
-    about = [f"Mechanisms at the same certified LDP epsilon; {comparison.about}."]
-    if request.seeds > 1:
-        about.append(f"Means over {request.seeds} seeds ± half of the 95 % interval.")
-    if request.data is not None:
-        folds = " and of test records" if request.labels else ""
-        about.append(f"Intervals cover the choice of random numbers{folds}, not that of the texts.")
-    about.append("Cosine: mean of word and output.")
-    about.append("Read back: words that the best guess from one output finds.")
-    about.append(f"Linked: texts found by their first {measure.LINKED} words.")
-    if any(row["linked"] is None for row in measured):
-        about.append(f"Nothing is linked: fewer than two texts have {measure.LINKED} words.")
-    if any(row["attack"] != "optimal" for row in measured):
-        about.append("≥: attackers who do not know the distribution; others may do better.")
+    unlinked = any(row["linked"] is None for row in measured)
+    bounds = any(row["attack"] != "optimal" for row in measured)
+    chance = f"the choice of random numbers{' and of test records' * bool(request.labels)}"
+    told: dict[str, object] = {
+        f"Mechanisms at the same certified LDP epsilon; {comparison.about}.": True,
+        f"Means over {request.seeds} seeds ± half of the 95 % interval.": request.seeds > 1,
+        f"Intervals cover {chance}, not that of the texts.": request.data,
+        "Cosine: mean of word and output.": True,
+        "Read back: words that the best guess from one output finds.": True,
+        f"Linked: texts found by their first {measure.LINKED} words.": True,
+        f"Nothing is linked: fewer than two texts have {measure.LINKED} words.": unlinked,
+        "≥: attackers who do not know the distribution; others may do better.": bounds,
+    }
     for name, how in {row["mechanism"]: row["certificate"] for row in measured}.items():
         exact = "certified for the distribution that its file states"
         whose = exact if how == "exact" else "claimed"
-        if is_own(name):
-            about.append(f"{name}: {UNREVIEWED}; its LDP epsilon is {whose}.")
+        told[f"{name}: {UNREVIEWED}; its LDP epsilon is {whose}."] = is_own(name)
     if comparison.baseline:
         clean, common = (cell(comparison.baseline, name) for name in measure.BASELINE)
         what = "accuracy of a classifier trained → tested on clean or sanitized texts"
         most = f"on clean ones {clean}; of always the most frequent label {common}"
-        about.append(f"c→s, s→c, s→s: {what}; {most}.")
-    return " ".join(about)
+        told[f"c→s, s→c, s→s: {what}; {most}."] = True
+    return " ".join(holding(told))

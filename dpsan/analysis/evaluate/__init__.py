@@ -20,7 +20,7 @@ from dpsan.analysis.evaluate.accuracy import VERSIONS, Accuracy, Labelled, read_
 from dpsan.analysis.evaluate.attack import Attack, attacks, strongest
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordKind
-from dpsan.analysis.pages import Cell, Section, Shown, by_name, written
+from dpsan.analysis.pages import Cell, Section, Shown, by_name, holding, written
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, counted, number
 from dpsan.mechanisms.mechanism import Mechanism
@@ -201,7 +201,7 @@ def _notes(
         "numbers is less than others would": question.by_value,
         f"{wrong}: is it the one that was used, and the first file the original?": impossible,
     }
-    return tuple(note for note, holds in notes.items() if holds)
+    return tuple(holding(notes))
 
 
 # Sentences and tables about an evaluation, for the terminal and a page.  They contain no text.
