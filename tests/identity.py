@@ -14,7 +14,8 @@ from dpsan.formats.base import ReadOptions
 from dpsan.run.plan import Plan
 from dpsan.run.stream import Work, rewrite_stream
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.tokens import INVISIBLE, TOKENIZERS
+from dpsan.text.shape import INVISIBLE
+from dpsan.text.tokens import TOKENIZERS
 
 WORDS = ["qqxzvjkwqzxj", "zzqxjvkqwjxz"]
 

@@ -10,8 +10,8 @@ from support import ROOT, marked
 
 from dpsan.embeddings import load
 from dpsan.embeddings.words import AMBIGUOUS, HARM, NAME
-from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.space.metric_space import MetricSpace
 
 VOCAB = ROOT / "vocab"

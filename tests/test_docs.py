@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import regex
@@ -18,9 +17,11 @@ from support import ROOT, marked, skip_without_extra
 from dpsan.cli.app import app
 from dpsan.formats.kinds import FORMATS, format_class
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.registry import file_of, parameter_rows, sections
+from dpsan.mechanisms.mechanism import CLASSES
+from dpsan.mechanisms.registry import parameter_rows, sections
 from dpsan.privacy.guarantee import Status
-from dpsan.text.tokens import INVISIBLE, TOKENIZERS
+from dpsan.text.shape import INVISIBLE
+from dpsan.text.tokens import TOKENIZERS
 
 README = ROOT / "README.md"
 MAN = ROOT / "man" / "dpsan.1"
@@ -123,22 +124,13 @@ def test_generated_parts_are_the_registries():
         assert page.read_text().split(START)[1].split(END)[0] == table(), run
 
 
-def test_registry_is_the_files():
-    """A mechanism is in the file of its name, or beside the one that it is a form of.
-
-    ``group-response`` draws classes and cannot be chosen.
-    """
-    files = {
-        name: path.stem
-        for path in (ROOT / "dpsan" / "mechanisms").glob("*.py")
-        for name in re.findall(r'^    name = "(.*)"', path.read_text(), re.M)
-    }
-    assert files.pop("group-response") == "uniform"
-    assert set(files) == set(MECHANISMS)
-    for name, stem in files.items():
-        assert Path(sys.modules[MECHANISMS[name].__module__].__file__).stem == stem
-        assert stem == file_of(name)
-        assert name.replace("-", "_").startswith(stem)
+def test_the_table_of_mechanisms_is_the_files():
+    """Every mechanism is where the table says, and its file describes it."""
+    for name, place in CLASSES.items():
+        kind = MECHANISMS[name]
+        assert f"{kind.__module__}.{kind.__name__}" == place
+        assert "Definition" in sections(name)
+    assert sections("tldp-paper-l") == sections("tldp-paper-g") != sections("tldp")
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -34,8 +34,8 @@ from recipe.quality import (  # noqa: E402
 )
 
 from dpsan.embeddings.loading import load_bundled  # noqa: E402
-from dpsan.mechanisms.knn_response import KnnResponse  # noqa: E402
 from dpsan.mechanisms.optimal_response import OptimalResponse  # noqa: E402
+from dpsan.mechanisms.randomized_response import KnnResponse  # noqa: E402
 from dpsan.space.metric_space import MetricSpace  # noqa: E402
 
 _MOST = 2.0

@@ -21,9 +21,7 @@ from typing import Any
 import numpy as np
 
 from dpsan.cli.options import Vocabulary
-from dpsan.mechanisms.clipped_laplace import ClippedLaplacePaper
-from dpsan.mechanisms.gaussian import GaussianPaper
-from dpsan.mechanisms.trlaplace import TrLaplacePaper
+from dpsan.mechanisms.clipped_noise import ClippedLaplacePaper, GaussianPaper, TrLaplacePaper
 from dpsan.privacy import randomness
 from dpsan.space.arrays import Floats
 

@@ -44,10 +44,9 @@ from common.words import (
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.laplace import Laplace
+from dpsan.mechanisms.laplace import Laplace, RankSoftmax
 from dpsan.mechanisms.mechanism import Mechanism
-from dpsan.mechanisms.rank_softmax import RankSoftmax
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.mechanisms.tldp import principal_components
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.intervals import Estimate

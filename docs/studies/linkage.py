@@ -93,7 +93,7 @@ def read_candidates(path: Path, inputs: Inputs, vocabulary: Vocabulary, pairs: P
             if codes:
                 add(text, pieces[::2], np.array(codes, dtype=np.int64))
     starts = bounds[np.append(with_words, len(pairs.original))]
-    noisings = tuple(Texts(version, starts) for version in pairs.noisings)
+    noisings = tuple(Texts(version, starts) for version in (pairs.outputs, *pairs.more))
     texts = Texts(np.concatenate(ids), np.cumsum([len(version) for version in ids]))
     kinds, origins = np.array(layouts, dtype=np.int64), np.array(truth, dtype=np.int64)
     return Candidates(texts, kinds, noisings, origins)

@@ -33,17 +33,17 @@ from common.words import (
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.clipped_noise import TrLaplacePaper
 from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper
-from dpsan.mechanisms.tldp_paper import (
+from dpsan.mechanisms.tldp import (
     TLDPPaperG,
     TLDPPaperGWeighted,
     TLDPPaperL,
     TLDPPaperLWeighted,
 )
-from dpsan.mechanisms.trlaplace import TrLaplacePaper
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import has_distribution
 from dpsan.outcomes.text_likelihood import (

@@ -32,11 +32,11 @@ from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import classifier
 from dpsan.embeddings.words import Embeddings, Progress
 from dpsan.errors import UsageError
-from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.exponential import TEM
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mechanism import Mechanism
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.mechanisms.tables import Sampler
-from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper, few_candidates, least_epsilon, scale
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import distributions, draw

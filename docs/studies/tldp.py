@@ -21,7 +21,7 @@ from common.texts import labelled
 from common.values import dimensions, positive, whole
 from common.words import grouped, line, lines
 
-from dpsan.mechanisms.tldp_paper import (
+from dpsan.mechanisms.tldp import (
     GAUSSIAN,
     LAPLACE,
     TLDPPaperG,

@@ -42,13 +42,9 @@ from dpsan.analysis.compare.measure import Corpus
 from dpsan.analysis.evaluate.accuracy import Labelled, classifier, judge
 from dpsan.cli.options import Vocabulary
 from dpsan.errors import UsageError
-from dpsan.mechanisms.clipped_laplace import ClippedLaplacePaper
-from dpsan.mechanisms.gaussian import GaussianPaper
-from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.mahalanobis import Mahalanobis
+from dpsan.mechanisms.clipped_noise import ClippedLaplacePaper, GaussianPaper, TrLaplacePaper
+from dpsan.mechanisms.laplace import Laplace, Mahalanobis, ProjectedLaplace
 from dpsan.mechanisms.mechanism import Mechanism
-from dpsan.mechanisms.pte import ProjectedLaplace
-from dpsan.mechanisms.trlaplace import TrLaplacePaper
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.text_likelihood import sanitized
 from dpsan.privacy import randomness

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan import __version__
-from dpsan.analysis.pages import Cell, Section, Shown
+from dpsan.analysis.pages import Cell, Section, Shown, holding
 from dpsan.errors import UsageError, number, printable
 from dpsan.mechanisms.registry import finite
 from dpsan.outcomes.distributions import distributions, draw, has_distribution
@@ -65,11 +65,7 @@ _ALPHA: Final = 0.01 / 2
 
 
 def explain(
-    sanitizer: Sanitizer,
-    words: Sequence[Word],
-    *,
-    top: int = 10,
-    draws: int = DRAWS,
+    sanitizer: Sanitizer, words: Sequence[Word], *, top: int = 10, draws: int = DRAWS
 ) -> list[Explanation]:
     """Return what becomes of each word under one mechanism.
 
@@ -211,7 +207,7 @@ def _figures(word: Explanation) -> Section:
         word["guarantee"]: word["status"] != "PROVED",
     }
     columns = ("figure", f"{word['mechanism']} ({word['status']})")
-    return Section(columns, rows, [text for text, holds in notes.items() if holds])
+    return Section(columns, rows, holding(notes))
 
 
 def _loss(word: Explanation) -> str:
@@ -223,12 +219,9 @@ def _loss(word: Explanation) -> str:
 
 def _outputs(word: Explanation) -> Section:
     """Return the likeliest outputs, and how far away they are of a word of the vocabulary."""
-    rows = [
-        (
-            output["word"],
-            *([] if word["unknown"] else [f"{output['distance']:.2f}"]),
-            _estimate(output["probability"], output.get("interval")),
-        )
-        for output in word["outputs"]
-    ]
+    rows = []
+    for output in word["outputs"]:
+        away = [] if word["unknown"] else [f"{output['distance']:.2f}"]
+        probability = _estimate(output["probability"], output.get("interval"))
+        rows.append((output["word"], *away, probability))
     return Section(("output", *["away"] * (not word["unknown"]), "probability"), rows)

@@ -30,6 +30,9 @@ class Bar:
 
 
 Cell = str | int | float | Share | Estimate | Bar | None
+_ROWS: Final = (Path(__file__).parent / "sentences.tsv").read_text("utf-8").splitlines()[1:]
+WORDING: Final = dict(row.split("\t") for row in _ROWS)
+"""Sentences without figures, by name."""
 _NUMBER: Final = re.compile(r"[≥-]?\.?\d|-?$")
 """Beginning of a cell that is a number, or nothing."""
 _MOST: Final = 34.0
@@ -102,6 +105,11 @@ class Shown:
             for part in self.parts
             if any(getattr(part, name, ()) for name in ("rows", "notes", "text", "lines"))
         ]
+
+
+def holding(sentences: Mapping[str, object]) -> list[str]:
+    """Return the sentences whose condition holds, in order."""
+    return [sentence for sentence, holds in sentences.items() if holds]
 
 
 def written(cell: Cell, *, intervals: bool = True) -> str:

@@ -184,10 +184,7 @@ class Rows:
         return wanted if self._limit is None else min(wanted, self._limit - len(self._words))
 
     def add(
-        self,
-        words: Sequence[bytes | str],
-        vectors: NDArray[Any],
-        **columns: Sequence[Any],
+        self, words: Sequence[bytes | str], vectors: NDArray[Any], **columns: Sequence[Any]
     ) -> None:
         """Keep the usable rows of a block.
 

@@ -111,14 +111,10 @@ def train(recipe: Recipe, folder: Path, watch: Watch = unseen) -> Trained:
         for block in blocks_of_all(recipe.texts, progress):
             for line in block:
                 reader.read(line, spellings)
-    return Trained(
-        words,
-        halves,
-        np.array([frequency[word] for word in words], dtype=np.int64),
-        usual_spellings([(spellings, 1.0)], words),
-        text.running,
-        sum(frequency[word] for word in words) / max(1, frequency.total()),
-    )
+    counts = np.array([frequency[word] for word in words], dtype=np.int64)
+    usual, known = usual_spellings([(spellings, 1.0)], words), int(counts.sum())
+    share = known / max(1, frequency.total())
+    return Trained(words, halves, counts, usual, text.running, share)
 
 
 def _train_vectors(

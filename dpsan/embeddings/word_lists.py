@@ -275,11 +275,9 @@ def _own(name: str, drawn: str, tokenizer: str | None, most: int) -> WordClass:
         words = tuple(read_word_list(path, tokenizer, most))
     except InputError as error:
         if error.what == SEVERAL:
-            a_line = (
-                "one word a line"
-                if most == 1
-                else "a line has up to four words, no digit and no address"
-            )
+            a_line = "one word a line"
+            if most > 1:
+                a_line = "a line has up to four words, no digit and no address"
             error.hint = f"{a_line}; if it is the text: --only {SENSITIVE} {name}"
         raise
     if not words:

@@ -1,4 +1,4 @@
-"""Mechanisms, each in a file with its other forms, listed in ``registry``.
+"""Mechanisms, each in a file with its other forms, listed in ``mechanisms.tsv``.
 
 Open ``mechanism`` first, then one of them.  What they share is in ``noise`` and ``tables``.  No
 mechanism imports another.  This package must not know strings or files.

@@ -61,20 +61,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpsan.mechanisms.mechanism import Claim, Guarantee, IntegerResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import IntegerResponse, parameter
 from dpsan.mechanisms.tables.dense import DisjointSupports
 from dpsan.mechanisms.tables.orders import RankNoise, RankTable, word_order
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers
+from dpsan.space.metric_space import MetricSpace
 
 
 class Diffractor(IntegerResponse):
     """Clamped geometric noise on positions."""
-
-    name = "diffractor"
-    summary = "geometric noise on the position in a public one-dimensional order"
-    epsilon_unit = "1/distance"
-    source = "Diffractor, geometric form"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Epsilon per position, and what the integers allow between the two ends."""
@@ -84,8 +81,6 @@ class Diffractor(IntegerResponse):
             metric="rank",
             epsilon_metric=self.epsilon,
             claimed=Claim(self.epsilon, metric="rank"),
-            why="one place more changes the probability of each noise, and of each tail beyond an "
-            "end, by at most e^epsilon",
         )
 
     def table(self, space: MetricSpace) -> RankTable:
@@ -117,11 +112,6 @@ class CopyingTable(RankTable):
 class DiffractorPaper(DisjointSupports):
     """1-Diffractor as published, with one list."""
 
-    name = "diffractor-paper"
-    summary = "1-Diffractor: noise on the position in an order, stop words copied"
-    epsilon_unit = "1/distance"
-    source = "Diffractor, geometric form"
-
     kept: float = parameter(
         0.005, "share of the vocabulary, most frequent words, that is copied", above=0, high=1
     )
@@ -146,11 +136,8 @@ class DiffractorPaper(DisjointSupports):
         return "rank"
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        return replace(
-            super().guarantee(space),
-            why=f"{self.first(space.n)} frequent words are copied, as the published code copies "
-            "stop words; epsilon per place holds between words that are drawn",
-        )
+        why = self.why.format(first=self.first(space.n))
+        return replace(super().guarantee(space), why=why)
 
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Count distances in positions of the order."""

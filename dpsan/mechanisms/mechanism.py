@@ -11,7 +11,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 
 import numpy as np
 
@@ -19,12 +20,7 @@ from dpsan.errors import Hint, UsageError, check_positive, unknown_name
 from dpsan.mechanisms.tables import PointSampler, Sampler, Table
 from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
 from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
-from dpsan.privacy.certificate import (
-    MATRIX_WORDS,
-    Certificate,
-    input_distances,
-    matrix_certificate,
-)
+from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
 from dpsan.space.arrays import Floats, Ids, largest_norm
@@ -113,23 +109,16 @@ def parameter(
     return field(default=default, metadata={"parameter": Parameter(help=help, **about)})
 
 
-def clip_parameter() -> Any:
-    """Return the field ``clip`` of mechanisms on clipped vectors."""
-    what = "vectors longer than this are shortened to it"
-    return parameter("auto", what, convert=float, unit="distance", above=0)
-
-
-def delta_parameter(published: bool = False) -> Any:
-    """Return the field ``delta`` of mechanisms that need one: a decision of the user's.
-
-    Args:
-        published: as [TrLap] has it: 4^-d unless it is given.
-    """
-    domain = {"convert": float, "unit": "probability", "above": 0, "high": 0.5}
-    if published:
-        return parameter("auto", "the paper's delta; auto is 4^-d", **domain)
-    what = "probability that the loss may exceed epsilon"
-    return parameter(None, what, **domain, example="1e-6")
+_LINES: Final = (Path(__file__).parent / "mechanisms.tsv").read_text("utf-8").splitlines()
+_HEAD, *_CELLS = (line.split("\t") for line in _LINES)
+CLASSES: Final = {name: f"{__package__}.{place}" for place, name, *_ in _CELLS}
+"""Module and class of each mechanism of dpsan, by name, in the order in which they are listed."""
+_FACTS: Final[dict[str, dict[str, Any]]] = {
+    CLASSES[row["name"]]: row
+    | {"status": Status(row["status"]), "compared": row["compared"] == "yes"}
+    for row in (dict(zip(_HEAD[1:], cells, strict=True)) for _, *cells in _CELLS)
+}
+"""Class attributes of each, by module and class."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -164,6 +153,8 @@ class Mechanism(ABC):
     """True if ``dpsan compare`` takes it by default."""
 
     def __init_subclass__(cls) -> None:
+        for name, value in _FACTS.get(f"{cls.__module__}.{cls.__name__}", {}).items():
+            setattr(cls, name, value)
         dataclass(frozen=True)(cls)
 
     def __post_init__(self) -> None:
@@ -274,10 +265,6 @@ class Mechanism(ABC):
             rate *= 2 / max(space.diameter, 1e-300)
         return lambda distances: -rate * distances
 
-    def unknown_distance(self, space: MetricSpace) -> float | None:
-        """Return the distance of ⊥ to every word; None: that of the centroid."""
-        return space.diameter / 2 if self.family == "table" else None
-
     def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
         """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).
 
@@ -363,10 +350,6 @@ class BaseResponse(IntegerResponse):
         """Return the table of the base and its near sets."""
         given = self.base(space), self.epsilon, self.public
         return SparseTable(space, *given, euclidean=self.euclidean, groups=self.groups)
-
-    def with_groups(self, groups: tuple[Group, ...]) -> BaseResponse:
-        """Return the same where all words of a group are one input; no epsilon changes."""
-        return replace(self, groups=groups)
 
 
 def certify(mechanism: Mechanism, space: MetricSpace) -> Certificate | None:

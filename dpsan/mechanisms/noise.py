@@ -6,20 +6,35 @@ import math
 import sys
 from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dpsan.mechanisms.mechanism import Certificate, Mechanism, clip_parameter, delta_parameter
+from dpsan.mechanisms.mechanism import Mechanism, parameter
 from dpsan.mechanisms.tables import PointSampler, Projection, nearest, nearest_in
-from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
+from dpsan.privacy import rounding
+from dpsan.privacy.certificate import Certificate
+from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee
 from dpsan.privacy.noise_formulas import gaussian_delta, gaussian_epsilon, largest_escape
-from dpsan.privacy.rounding import (
-    GaussianCoordinates,
-    NoiseDistribution,
-    SphericalLaplace,
-    TruncatedLaplaceCoordinates,
-)
 from dpsan.space.diameters import clipped, l2_diameter
 from dpsan.space.metric_space import MetricSpace
+
+
+def clip_parameter() -> Any:
+    """Return the field ``clip`` of mechanisms on clipped vectors."""
+    what = "vectors longer than this are shortened to it"
+    return parameter("auto", what, convert=float, unit="distance", above=0)
+
+
+def delta_parameter(published: bool = False) -> Any:
+    """Return the field ``delta`` of mechanisms that need one: a decision of the user's.
+
+    Args:
+        published: as [TrLap] has it: 4^-d unless it is given.
+    """
+    domain = {"convert": float, "unit": "probability", "above": 0, "high": 0.5}
+    if published:
+        return parameter("auto", "the paper's delta; auto is 4^-d", **domain)
+    what = "probability that the loss may exceed epsilon"
+    return parameter(None, what, **domain, example="1e-6")
 
 
 def paper_delta(delta: float | str, d: int) -> float:
@@ -32,9 +47,8 @@ class LaplaceNoise(Mechanism):
     """Noise with a density that falls as exp(-rate·|z|); the rest is post-processing."""
 
     family = "point"
-    status = Status.PROVED
-    arithmetic = Arithmetic.ROUNDED
     epsilon_unit = "1/distance"
+    arithmetic = Arithmetic.ROUNDED
 
     def projection(self, space: MetricSpace) -> Projection:
         """Return the function from noisy points to words."""
@@ -47,14 +61,13 @@ class LaplaceNoise(Mechanism):
         )
 
     def noise(self, space: MetricSpace) -> PointSampler:
-        return PointSampler(space, SphericalLaplace(self.epsilon), self.projection(space))
+        return PointSampler(space, rounding.SphericalLaplace(self.epsilon), self.projection(space))
 
 
 class ClippedNoise(Mechanism):
     """Noise on a clipped point, then the nearest clipped word."""
 
     family = "point"
-    status = Status.PROVED
     epsilon_unit = "nats"
     unclipped = False
     """True if the nearest word is searched among unclipped vectors."""
@@ -63,7 +76,7 @@ class ClippedNoise(Mechanism):
         clip: float | str
 
     @abstractmethod
-    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
+    def distribution(self, moved: MetricSpace, radius: float) -> rounding.NoiseDistribution:
         """Return the noise among words clipped at a radius."""
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
@@ -103,8 +116,8 @@ class TruncatedLaplace(ClippedNoise):
             why=self.why.format(true=true),
         )
 
-    def distribution(self, moved: MetricSpace, radius: float) -> NoiseDistribution:
-        return TruncatedLaplaceCoordinates(*self.truncation(moved.d, radius))
+    def distribution(self, moved: MetricSpace, radius: float) -> rounding.NoiseDistribution:
+        return rounding.TruncatedLaplaceCoordinates(*self.truncation(moved.d, radius))
 
 
 class GaussianNoise(ClippedNoise):
@@ -140,5 +153,5 @@ class GaussianNoise(ClippedNoise):
             pair=(0, 0),
         )
 
-    def distribution(self, moved: MetricSpace, radius: float) -> GaussianCoordinates:
-        return GaussianCoordinates(self.sensitivity(moved, radius) / self.mu(moved.d))
+    def distribution(self, moved: MetricSpace, radius: float) -> rounding.GaussianCoordinates:
+        return rounding.GaussianCoordinates(self.sensitivity(moved, radius) / self.mu(moved.d))

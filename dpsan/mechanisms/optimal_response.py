@@ -71,30 +71,15 @@ import numpy as np
 
 from dpsan.embeddings.words import wanted_outputs
 from dpsan.errors import UsageError
-from dpsan.mechanisms.mechanism import BaseResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import BaseResponse, parameter
+from dpsan.mechanisms.tables import public_base
 from dpsan.mechanisms.tables.near_sets import Base, Group
-from dpsan.mechanisms.tables.public_base import (
-    MOST_FREQUENT,
-    BaseTask,
-    favours,
-    nearest_epsilon,
-    softened,
-    solved_base,
-)
 from dpsan.space.arrays import cosine_unit
+from dpsan.space.metric_space import MetricSpace
 
 
 class OptimalResponse(BaseResponse):
     """A public base distribution with near sets of equal mass."""
-
-    name = "optimal-response"
-    compared = True
-    summary = "words nearly as similar as any LDP mechanism can give: pure LDP"
-    source = "dpsan §optimal-response"
-    why = (
-        "a public base with near sets of equal mass, e^epsilon times as likely: the same "
-        "total for every word"
-    )
 
     mass: float | str = parameter(
         "auto", "base mass of each word's set of near words", convert=float, above=0, high=1
@@ -129,15 +114,12 @@ class OptimalResponse(BaseResponse):
         return space.once(("base", alone), lambda: alone._base(space))
 
     def _base(self, space: MetricSpace) -> Base:
-        task = self.task(space)
-        words, weights, mass = softened(
-            solved_base(space, task),
-            space.counts,
-            space.n,
-            self.spread,
-            self.even,
-            None if space.classes is None else wanted_outputs(space.classes, MOST_FREQUENT),
-        )
+        solved, classes = public_base.solved_base(space, self.task(space)), space.classes
+        named = None
+        if classes is not None:
+            named = wanted_outputs(classes, public_base.MOST_FREQUENT)
+        given = space.counts, space.n, self.spread, self.even, named
+        words, weights, mass = public_base.softened(solved, *given)
         # That of the grid point: pi was found for it, and another loses more than it gains.
         share = mass / int(weights.sum())
         protected = ~np.isin(words, self.public)
@@ -146,20 +128,16 @@ class OptimalResponse(BaseResponse):
             raise UsageError("no output is left beside the public words")
         total = int(weights.sum())
         wanted = share if isinstance(self.mass, str) else self.mass
-        added, _ = favours(
+        added, _ = public_base.favours(
             space.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
         )
-        return Base(
-            words,
-            weights,
-            min(max(1, math.floor(wanted * total + 0.5)), total),
-            None if added is None else added[words],
-        )
+        mass = min(max(1, math.floor(wanted * total + 0.5)), total)
+        return Base(words, weights, mass, None if added is None else added[words])
 
-    def task(self, space: MetricSpace) -> BaseTask:
+    def task(self, space: MetricSpace) -> public_base.BaseTask:
         """Return the task of solving for its base."""
-        point, prior = nearest_epsilon(self.epsilon), float(self.prior)
-        return BaseTask(point, prior, self.similarity, self.frequency)
+        point, prior = public_base.nearest_epsilon(self.epsilon), float(self.prior)
+        return public_base.BaseTask(point, prior, self.similarity, self.frequency)
 
     def resolved(self, space: MetricSpace) -> OptimalResponse:
         """With the mass that ``auto`` stands for."""

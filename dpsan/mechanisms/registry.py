@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dpsan.errors import OWN_MODULE, UsageError, check_name, file_reason, refuse
 from dpsan.files.packages import imported, installed
-from dpsan.mechanisms.mechanism import BaseResponse, Mechanism
+from dpsan.mechanisms.mechanism import CLASSES, BaseResponse, Mechanism
 from dpsan.privacy.guarantee import Status
 
 if TYPE_CHECKING:
@@ -28,28 +28,12 @@ if TYPE_CHECKING:
 DEFAULT_MECHANISM: Final = "optimal-response"
 
 
-NAMES: Final = [
-    *("optimal-response", "knn-response", "zipf-response", "geodesic", "exponential", "tem"),
-    *("bucket-exponential", "char-response", "krr", "uniform", "tgumbel-paper", "santext-plus"),
-    *("custext", "clusant", "diffractor", "diffractor-paper", "rantext-paper", "laplace"),
-    *("rank-softmax", "vickrey", "mahalanobis", "pte", "clipped-laplace", "clipped-laplace-paper"),
-    *("gaussian", "gaussian-classical", "gaussian-paper", "trlaplace", "trlaplace-paper", "tldp"),
-    *("tldp-paper-l", "tldp-paper-g", "tldp-paper-l-weighted", "tldp-paper-g-weighted"),
-]
-"""Mechanisms of dpsan, in the order in which they are listed.  The file of each has its name; other
-forms of it, such as that of a paper, stand beside it."""
+NAMES: Final = [*CLASSES]
+"""Mechanisms of dpsan, in the order in which they are listed."""
 _OWN: Final[dict[str, type[Mechanism]]] = {}
 """Mechanisms that this process has registered."""
 _FAMILIES: Final = ("point", "table", "tensor")
 _UNITS: Final = ("1/distance", "nats")
-
-
-def file_of(name: str) -> str:
-    """Return the name of the file that a mechanism stands in."""
-    first = re.sub("-(paper|classical)$", "", name)
-    form_of_another = first != name and first in NAMES
-    file = first if form_of_another else re.sub("-paper-.*", "-paper", name)
-    return file.replace("-", "_")
 
 
 class _Registry(Mapping[str, type[Mechanism]]):
@@ -60,9 +44,8 @@ class _Registry(Mapping[str, type[Mechanism]]):
             return _OWN[name]
         if name not in NAMES:
             raise KeyError(name)
-        module = vars(importlib.import_module(f"{__package__}.{file_of(name)}"))
-        kinds = (kind for kind in module.values() if isinstance(kind, type))
-        return next(kind for kind in kinds if getattr(kind, "name", None) == name)
+        module, _, kind = CLASSES[name].rpartition(".")
+        return getattr(importlib.import_module(module), kind)  # type: ignore[no-any-return]
 
     def __contains__(self, name: object) -> bool:
         return name in NAMES or name in _OWN
@@ -272,8 +255,9 @@ def sections(name: str) -> dict[str, str]:
     """
     text = sys.modules[MECHANISMS[name].__module__].__doc__ or ""
     parts = re.split("^(?=``)", text, flags=re.MULTILINE)  # a file may hold several
-    docstring = next((part for part in parts if part.startswith(f"``{name}``")), text)
-    first, _, rest = docstring.partition("\n")
+    # One may be about several forms: that of the longest part of the name.
+    about = [part for part in parts if part[:2] == "``" and name.startswith(part.split("`")[2])]
+    first, _, rest = max(about, key=lambda part: part.index("``", 2), default=text).partition("\n")
     out = {"Summary": first.partition(": ")[2] or MECHANISMS[name].summary}
     parts = re.split(r"^([A-Z][\w ]*)\n", rest, flags=re.MULTILINE)
     for heading, body in zip(parts[1::2], parts[2::2], strict=True):
@@ -295,12 +279,8 @@ def parameter_rows(name: str) -> list[dict[str, Any]]:
     defaults = {key: about.default for key, about in kind.__dataclass_fields__.items()}
     return [
         {
-            "name": key,
-            "value": defaults[key],
-            "required": about.required,
-            "unit": about.unit,
-            "domain": about.domain(),
-            "help": about.help,
+            **{"name": key, "value": defaults[key], "required": about.required},
+            **{"unit": about.unit, "domain": about.domain(), "help": about.help},
         }
         for key, about in kind.parameters().items()
     ]

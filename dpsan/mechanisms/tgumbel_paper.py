@@ -40,16 +40,14 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.mechanism import Claim, Guarantee, Mechanism, Sampler, Status
-from dpsan.privacy.certificate import (
-    MATRIX_WORDS,
-    Certificate,
-    input_distances,
-    kept_certificate,
-    matrix_certificate,
-)
+from dpsan.mechanisms.mechanism import Mechanism
+from dpsan.mechanisms.tables import Sampler
+from dpsan.privacy import certificate as certificates
+from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, matrix_certificate
+from dpsan.privacy.guarantee import Claim, Guarantee
 from dpsan.privacy.randomness import Streams, streams_for
-from dpsan.space.metric_space import Floats, Ids, MetricSpace
+from dpsan.space.arrays import Floats, Ids
+from dpsan.space.metric_space import MetricSpace
 
 _AUDIT_WORDS: Final = 300
 """Largest vocabulary that is audited for every statement; some seconds."""
@@ -192,12 +190,8 @@ class TruncatedGumbelSampler(Sampler):
         edges = edges[(edges >= -delta) & (edges <= delta)]
         widest = min(self.b, delta) / max(8, len(distances) / 4)
         parts = np.maximum(np.ceil(np.diff(edges) / widest), 1).astype(int)
-        lows = np.concatenate(
-            [
-                np.linspace(a, c, part, endpoint=False)
-                for a, c, part in zip(edges[:-1], edges[1:], parts.tolist(), strict=True)
-            ]
-        )
+        between = zip(edges[:-1], edges[1:], parts.tolist(), strict=True)
+        lows = np.concatenate([np.linspace(a, c, part, endpoint=False) for a, c, part in between])
         widths = np.diff(np.append(lows, delta))
         x, share = np.polynomial.legendre.leggauss(16)
         nodes = lows[:, None] + widths[:, None] * (x + 1) / 2
@@ -206,13 +200,6 @@ class TruncatedGumbelSampler(Sampler):
 
 class TGumbelPaper(Mechanism):
     """Truncated Gumbel mechanism as published."""
-
-    name = "tgumbel-paper"
-    family = "table"
-    status = Status.REFUTED
-    summary = "truncated Gumbel noise on neighbour distances, as published"
-    epsilon_unit = "1/distance"
-    source = "TGumbel Algorithm 2"
 
     @classmethod
     def least_epsilon(cls, space: MetricSpace) -> float:
@@ -261,14 +248,14 @@ class TGumbelPaper(Mechanism):
             return None
 
         def build() -> Certificate:
-            distances = input_distances(space)
+            distances = certificates.input_distances(space)
             distances[-1], distances[:, -1] = math.inf, math.inf  # nothing is claimed for ⊥
             pmf = np.asarray(sampler.probabilities(np.arange(space.n + 1)))
             claim = Claim(self.epsilon, metric=self.claimed_metric())
             audit = matrix_certificate(pmf, claim, distances, error=sampler.probability_error)
             return replace(audit, method="exact distribution matrix by quadrature")
 
-        return kept_certificate(space, repr(self), build)
+        return certificates.kept_certificate(space, repr(self), build)
 
     def prepare(self, space: MetricSpace) -> TruncatedGumbelSampler:
         """Return the published sampler."""

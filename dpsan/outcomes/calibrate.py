@@ -376,11 +376,8 @@ def _for_share(
     draft: Draft, outputs: Outputs, wanted: float, trying: Callable[[float], None]
 ) -> tuple[float, Estimate, bool]:
     """Return epsilon, its share, and whether the share is exact."""
-    start, step, most = (
-        per_nat(draft, outputs.space),
-        math.log(3),
-        TOLERANCE,
-    )  # shares rise from there
+    # Shares rise from there.
+    start, step, most = per_nat(draft, outputs.space), math.log(3), TOLERANCE
     more: Any = {"what": f"{Target.UNCHANGED} {wanted:g}"}
     more["hint"] = "k decides, too: -p k=2" * ("k" in draft.kind.parameters())
     if not outputs.exact:

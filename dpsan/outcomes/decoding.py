@@ -187,18 +187,9 @@ def tables_for(
     if np.abs(lengths - 1).max() >= _ROUNDED:  # else no copy
         vectors = np.asarray(vectors / np.maximum(lengths, 1e-9)[:, None], dtype=np.float32)
     tau, fit, drawn, near = (1.06, 0.03, 0.07, 5.0) if few else (1.0, 0.01, 0.25, 8.0)
-    return Tables(
-        model,
-        likeliest["inputs"],
-        likeliest["scores"],
-        number,
-        Coherence.of(vectors, model, near),
-        costs,
-        kept,
-        tau,
-        fit,
-        drawn,
-    )
+    read = model, likeliest["inputs"], likeliest["scores"], number
+    coherence = Coherence.of(vectors, model, near)
+    return Tables(*read, coherence, costs, kept, tau, fit, drawn)
 
 
 def decode(rows: Ids, kinds: Ids, tables: Tables) -> Ids:

@@ -244,19 +244,15 @@ class Emissions:
         self.sampler: Sampler = mechanism.prepare(space)
         self._block = max(1, min(512, _CELLS // space.n))
         self.exact = has_distribution(self.sampler)
+        heuristic = "by noise density, heuristic: a lower bound"
+        self.name = "optimal for single words" if self.exact else heuristic
+        """Name of the observer, for reports."""
         self._density = None if self.exact else mechanism.log_density(space)
         unknown = np.full((1, space.n), 1 / space.n)
         if self.exact:
             unknown = distributions(self.sampler, np.array([space.n]))
         self.unknown: Floats = np.log(np.maximum(unknown[0], _LEAST))
         """ln P(u|⊥), shape (n,); uniform where no distribution is known."""
-
-    @property
-    def name(self) -> str:
-        """Name of the observer, for reports."""
-        if self.exact:
-            return "optimal for single words"
-        return "by noise density, heuristic: a lower bound"
 
     def log(self, ids: Ids, outputs: Ids) -> Floats:
         """Return ln P(u|w) of inputs (b,) and outputs (q,), shape (b, q); b is at most a block."""

@@ -129,11 +129,9 @@ class Guarantee:
     def summary(self) -> str:
         """Return the claimed and the true (of a third party: stated) guarantee in one phrase."""
         true = "true" if self.reviewed else "stated"
-        stated = (
-            f"{true} {self.loss_name} {number(self.epsilon_ldp)}"
-            if math.isfinite(self.epsilon_ldp)
-            else f"no finite {self.loss_name}"
-        )
+        stated = f"no finite {self.loss_name}"
+        if math.isfinite(self.epsilon_ldp):
+            stated = f"{true} {self.loss_name} {number(self.epsilon_ldp)}"
         if self.delta:
             stated += f" with {true} delta {number(self.delta)}"
         if self.infinite_loss_mass:

@@ -131,11 +131,8 @@ class Streams:
         used = owner[first]
         before = np.cumsum(sizes[used]) - sizes[used]
         moved = (ends - sizes)[used] - before
-        part = Streams(
-            self.key,
-            tuple(self.blocks[block] for block in used.tolist()),
-            self.skip * int(not used[0]),
-        )
+        blocks = tuple(self.blocks[block] for block in used.tolist())
+        part = Streams(self.key, blocks, self.skip * int(not used[0]))
         bits = part.bits(label)[:, 0]
         return np.asarray(bits[at - moved[np.cumsum(first) - 1]])
 

@@ -19,10 +19,10 @@ from dpsan.embeddings.word_lists import lists_digest
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import Hint, UnprovedError, UsageError, refuse
 from dpsan.mechanisms.mechanism import BaseResponse, Mechanism
+from dpsan.mechanisms.randomized_response import GroupResponse
 from dpsan.mechanisms.registry import is_own, own_file, space_for
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
-from dpsan.mechanisms.uniform import GroupResponse
 from dpsan.outcomes.ngrams import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Status
@@ -98,7 +98,7 @@ def build(spec: Settings, opened: Opened) -> Built:
     groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
     mechanism = mechanism.with_public(public).resolved(space)
     if isinstance(mechanism, BaseResponse) and spec.classes:  # others were refused
-        mechanism = mechanism.with_groups(groups.groups)
+        mechanism = replace(mechanism, groups=groups.groups)  # no epsilon changes
     guarantee = replace(mechanism.guarantee(space), groups=groups.sizes, reviewed=reviewed)
     if not reviewed and guarantee.status is Status.PROVED:  # docs/proofs.md does not prove it
         claimed = mechanism.status is Status.PROVED

@@ -157,11 +157,7 @@ def open_space(
 
 
 def describe(
-    path: Path | None,
-    vocab_size: int | None,
-    store: Store,
-    *,
-    unsafe_pickle: bool = False,
+    path: Path | None, vocab_size: int | None, store: Store, *, unsafe_pickle: bool = False
 ) -> dict[str, Any]:
     """Build (or find) the index of a file, and measure it.
 

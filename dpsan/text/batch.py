@@ -153,12 +153,8 @@ _PLAIN: Final = bytes(_SPACE * (chr(code) == " ") for code in range(256))
 # is an IBAN in groups.  Invisible characters may stand between, but no mark: no text has one here.
 _UNSEEN: Final = bytes(code for code in range(1, 32) if code not in b"\t\n\v\f\r ") + b"\x7f"
 _BEFORE: Final = np.array([code in b"0123456789)" + _UNSEEN or code > 127 for code in range(256)])
-_AFTER: Final = np.array(
-    [
-        code in b"0123456789(\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\xc2\xcd\xd8\xe2\xe3\xf3" + _UNSEEN
-        for code in range(256)
-    ]
-)
+_LEADS: Final = b"0123456789(\xd9\xdb\xdf\xe0\xe1\xea\xef\xf0\xc2\xcd\xd8\xe2\xe3\xf3" + _UNSEEN
+_AFTER: Final = np.array([code in _LEADS for code in range(256)])
 """The bytes that such a space may stand between; digits of other scripts begin with the first of
 these bytes, and invisible characters with the last."""
 _ODD: Final = np.array([code in _UNSEEN or code > 127 for code in range(256)])

@@ -155,13 +155,8 @@ def _names(outputs: Sequence[str], gaps: Sequence[str], drawn: Mask, article: in
     """Return whether a capital A is a name: Group A, Serie A, a grade of A, ..."""
     if _CAPITAL_APART.match(gaps[article + 1]):
         return True
-    before = article - 1
-    return (
-        article > 0
-        and gaps[article] == " "
-        and not drawn[before]
-        and outputs[before].lower() in _NAMED_A
-    )
+    after_a_word = article > 0 and gaps[article] == " " and not drawn[article - 1]
+    return after_a_word and outputs[article - 1].lower() in _NAMED_A
 
 
 _PLACES: Final = {"a": 1, "b": 2, "m": 4, "t": 8, "o": 16, "s": 32}

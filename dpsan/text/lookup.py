@@ -10,23 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.text.batch import (
-    BETWEEN,
-    CHUNK,
-    EMPTY,
-    MARK,
-    TRAILING,
-    Batch,
-    BoundedCache,
-    Chunk,
-    Ids,
-    Mask,
-    Pieces,
-    Words,
-    cut,
-    one_word,
-)
-from dpsan.text.batch import Codes as PieceCodes
+from dpsan.text import batch as batches
+from dpsan.text.batch import CHUNK, MARK, Batch, BoundedCache, Chunk, Ids, Mask, Pieces
 from dpsan.text.shape import INVISIBLE, amount
 from dpsan.text.spanned_tokens import Spans, in_spans
 from dpsan.text.tokens import gaps_to_write, lookup_keys
@@ -72,11 +57,11 @@ def joined(texts: Sequence[Chunk]) -> Batch:
     """Texts of any kind, each one chunk."""
     if not texts:
         none, first = np.arange(0), np.arange(1)
-        return Batch([""], none, first, MARK, Words(0, lambda _: []), none, 0, [])
+        return Batch([""], none, first, MARK, batches.Words(0, lambda _: []), none, 0, [])
     marks = sum(piece.count(MARK) for text in texts for piece in (*text.gaps, *text.words))
     mark = MARK * (marks + 1)  # more than there are together
     codes = np.full(2 * len(texts) - 1, CHUNK)
-    codes[1::2] = BETWEEN
+    codes[1::2] = batches.BETWEEN
     chunks = [Chunk([mark], [], [])] * len(codes)
     chunks[::2] = texts
     every = np.arange(len(codes))
@@ -112,7 +97,7 @@ def _batch(texts: _Cut, seam: str) -> Batch:
     ends = np.cumsum(counts)
     begins = (ends - counts)[special]
     total = int(ends[-1])
-    between = codes[special] == BETWEEN
+    between = codes[special] == batches.BETWEEN
     trailing = chunks_here & (tails > 0)
     tails = ends[trailing]
     gaps = [" "] * (total + 1)
@@ -144,23 +129,16 @@ def _batch(texts: _Cut, seam: str) -> Batch:
     odd = np.zeros(total + 1, dtype=np.bool_)
     odd[[0, total]] = odd[tails] = odd[begins] = True
     odd[1:] |= within
-    return Batch(
-        gaps,
-        sizes,
-        np.flatnonzero(odd),
-        seam,
-        Words(total, partial(_words, texts, chunks_here, ends)),
-        codes,
-        sum([chunk.invisible for chunk in chunks]),
-        longer,
-    )
+    made = batches.Words(total, partial(_words, texts, chunks_here, ends))
+    lost = sum([chunk.invisible for chunk in chunks])
+    return Batch(gaps, sizes, np.flatnonzero(odd), seam, made, codes, lost, longer)
 
 
 def _chunks(
     blocks: Sequence[Pieces], codes: Ids, chunk_of: Callable[[str], Chunk]
 ) -> tuple[Ids, list[Chunk]]:
     """Return positions and kinds of pieces that are no word; of several empty ones the first."""
-    empty = codes == EMPTY
+    empty = codes == batches.EMPTY
     again = empty & np.append(False, empty[:-1])
     special = np.flatnonzero((codes <= CHUNK) & ~again)
     kinds = codes[special]
@@ -169,7 +147,7 @@ def _chunks(
     pieces = _each(blocks, codes == CHUNK, partial(Pieces.strings, tails=True))
     for index, piece in zip(others, pieces, strict=True):
         chunks[index] = chunk_of(piece)
-    runs = np.flatnonzero(kinds == EMPTY)
+    runs = np.flatnonzero(kinds == batches.EMPTY)
     first = np.flatnonzero(~again)
     more = np.diff(first, append=len(codes)) - 1
     more = more[np.searchsorted(first, special[runs])]
@@ -248,8 +226,8 @@ class Lookup:
         rules = _Rules(rows, kept, unknown, classes)
         self._codes = codes = BoundedCache(rules.code, _CACHE_TOKENS)
         self._chunks = BoundedCache(lambda piece: _chunk(codes, split(piece)), _CACHE_CHUNKS)
-        self._pieces = PieceCodes(partial(_code, split, codes))
-        self._tails = split("a" + TRAILING) == ["", "a", TRAILING]
+        self._pieces = batches.Codes(partial(_code, split, codes))
+        self._tails = split("a" + batches.TRAILING) == ["", "a", batches.TRAILING]
 
     def texts(self, texts: Sequence[str]) -> tuple[list[list[str]], list[str], Ids]:
         """Split texts.
@@ -274,9 +252,9 @@ class Lookup:
         words.
         """
         if self._pieces.full:
-            self._pieces = PieceCodes(partial(_code, self.split, self._codes))
+            self._pieces = batches.Codes(partial(_code, self.split, self._codes))
         blocks = [
-            cut(texts[at : at + _TEXTS], last=at + _TEXTS >= len(texts), tails=self._tails)
+            batches.cut(texts[at : at + _TEXTS], last=at + _TEXTS >= len(texts), tails=self._tails)
             for at in range(0, len(texts), _TEXTS)
         ]
         codes = [self._pieces(block) for block in blocks]
@@ -357,6 +335,6 @@ def _chunk(codes: Mapping[str, int], pieces: list[str]) -> Chunk:
 
 def _code(split: Callable[[str], list[str]], codes: Mapping[str, int], piece: str) -> int:
     """Return the code of a piece that is a word, whatever punctuation is after it; else CHUNK."""
-    if not one_word(piece) or split(piece) != ["", piece, ""]:
+    if not batches.one_word(piece) or split(piece) != ["", piece, ""]:
         return CHUNK
     return codes[piece]

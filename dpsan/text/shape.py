@@ -41,15 +41,9 @@ INVISIBLE: Final = regex.compile(
 and what Unicode calls default ignorable (variation selectors, tags that can spell ASCII)."""
 _SEEN_ASCII: Final = bytes([*range(9, 14), *range(32, 127)])
 _SAME: Final = {
-    "’": "'",
-    "‐": "-",
-    "‑": "-",
-    "−": "-",
-    "\u00a0": NARROW,
-    "\u2009": NARROW,
-    "\u202f": NARROW,
-    "\u066b": ".",  # of Arabic numbers
-    "\u066c": ",",
+    **{"’": "'", "\u066b": ".", "\u066c": ","},  # the last two of Arabic numbers
+    **dict.fromkeys("‐‑−", "-"),
+    **dict.fromkeys("\u00a0\u2009\u202f", NARROW),
     "\ufffd": LETTER,  # bytes that could not be decoded were letters, for all that is known
 }
 # The first one that matches.  Enclosed alphanumerics are symbols by category but can write names.

@@ -24,16 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from dpsan.errors import InputError, check_name, file_reason
-from dpsan.text.shape import (
-    CHUNK,
-    CLITICS,
-    INVISIBLE,
-    POSSESSIVES,
-    Literals,
-    shape,
-    tokens_of,
-    visible,
-)
+from dpsan.text import shape as shapes
 
 LONG: Final = 1 << 20
 """Characters above which a text is split in segments: split whole it takes 20 times its size."""
@@ -61,7 +52,9 @@ _TRAILING: Final = ',.;:!?)"'
 _APOSTROPHES: Final = str.maketrans({"’": "'", "‐": "-", "‑": "-"})
 
 
-def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = None) -> list[str]:
+def _split(
+    line: str, *, literals: shapes.Literals, pattern: re.Pattern[str] | None = None
+) -> list[str]:
     """Cut a line into gaps and words.
 
     Args:
@@ -73,9 +66,9 @@ def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = N
         # As most often when pieces are looked up; the tokenizer ptb cuts "cannot" in two.
         if word.isalnum() and word.isascii() and not literals.pattern.search(word.lower()):
             return ["", word, line[len(word) :]]
-    line_shape, offsets = shape(line, literals)
+    line_shape, offsets = shapes.shape(line, literals)
     if pattern is None:
-        pattern = tokens_of(line_shape)
+        pattern = shapes.tokens_of(line_shape)
     out: list[str] = []
     done = 0
     for match in pattern.finditer(line_shape):
@@ -88,9 +81,9 @@ def _split(line: str, *, literals: Literals, pattern: re.Pattern[str] | None = N
 
 
 TOKENIZERS: Final[dict[str, Callable[[str], list[str]]]] = {
-    "unicode": partial(_split, literals=POSSESSIVES),
-    "ptb": partial(_split, literals=CLITICS),
-    "whitespace": partial(_split, literals=POSSESSIVES, pattern=CHUNK),
+    "unicode": partial(_split, literals=shapes.POSSESSIVES),
+    "ptb": partial(_split, literals=shapes.CLITICS),
+    "whitespace": partial(_split, literals=shapes.POSSESSIVES, pattern=shapes.CHUNK),
 }
 """Ways to split a line into an alternating list: gaps at even positions, words at odd ones."""
 
@@ -138,7 +131,7 @@ def _last_gap(pieces: list[str], limit: int) -> int:
 
 def is_token(word: str, tokenizer: str) -> bool:
     """Return whether a tokenizer has a word as one token, alone or at the end of another word."""
-    split, word = TOKENIZERS[tokenizer], INVISIBLE.sub("", word)
+    split, word = TOKENIZERS[tokenizer], shapes.INVISIBLE.sub("", word)
     return split(word) == ["", word, ""] or split(f"x{word}")[2:] == ["", word, ""]
 
 
@@ -191,13 +184,13 @@ def lookup_keys(word: str) -> Iterator[str]:
     apostrophes and hyphens, nothing invisible.
     """
     yield word
-    if word.isascii() and visible(word):
+    if word.isascii() and shapes.visible(word):
         plain = word
     else:
         plain = unicodedata.normalize("NFC", word)
         if plain != word:
             yield plain
-        straight = INVISIBLE.sub("", plain.translate(_APOSTROPHES))
+        straight = shapes.INVISIBLE.sub("", plain.translate(_APOSTROPHES))
         if straight != plain:
             yield straight
         plain = straight
@@ -227,8 +220,8 @@ def gaps_to_write(gaps: list[str]) -> tuple[list[str], int]:
     """
     dropped = 0
     passed = "".join(gaps)
-    if not visible(passed):
-        gaps = [INVISIBLE.sub("", gap) for gap in gaps]
+    if not shapes.visible(passed):
+        gaps = [shapes.INVISIBLE.sub("", gap) for gap in gaps]
         dropped = len(passed)
         passed = "".join(gaps)
         dropped -= len(passed)
@@ -241,4 +234,4 @@ def gaps_to_write(gaps: list[str]) -> tuple[list[str], int]:
 
 def wordless(text: str) -> bool:
     """Return whether nothing in a text is drawn or dropped."""
-    return len(TOKENIZERS["unicode"](text)) == 1 and not INVISIBLE.search(text)
+    return len(TOKENIZERS["unicode"](text)) == 1 and not shapes.INVISIBLE.search(text)

@@ -31,7 +31,7 @@ from dpsan.space.metric_space import MetricSpace
 
 INTERRUPTING = """
 import os, signal, time
-from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.randomized_response import KRR
 from dpsan.privacy.guarantee import Status
 
 class Stops(KRR):

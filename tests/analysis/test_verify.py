@@ -15,8 +15,8 @@ from dpsan.analysis.verify.lower_bounds import Question, epsilon_lower, search
 from dpsan.analysis.verify.verdict import Verdict, claim_of, grade, verify
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
-from dpsan.mechanisms import gaussian
-from dpsan.mechanisms.gaussian import ClassicalGaussian
+from dpsan.mechanisms import clipped_noise
+from dpsan.mechanisms.clipped_noise import ClassicalGaussian
 from dpsan.mechanisms.mechanism import certify
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.sanitize import rewriting
@@ -61,7 +61,7 @@ class UncheckedClassical(ClassicalGaussian):
 
 def test_classical_gaussian_at_epsilon_20_is_violated(monkeypatch):
     """Draws cannot see a delta of 1e-6; the exact delta of the noise is 161 times the claim."""
-    monkeypatch.setattr(gaussian, "ClassicalGaussian", UncheckedClassical)
+    monkeypatch.setattr(clipped_noise, "ClassicalGaussian", UncheckedClassical)
     found = verify(make("gaussian-classical", 20.0, {"delta": 1e-6}), words=12, draws=10_000)
     assert found.verdict is Verdict.VIOLATED
     assert found.certified_delta == pytest.approx(161.1e-6, rel=0.01)
@@ -249,10 +249,9 @@ PARAMETERS = {
 @pytest.mark.parametrize("name", GRADES)
 def test_a_kept_guarantee_has_a_grade(name):
     sanitizer = make(name, 0.5, PARAMETERS.get(name))
-    mechanism, space = sanitizer.mechanism, sanitizer.space
     claim = claim_of(sanitizer.guarantee)
-    certificate = certify(mechanism, space)
-    arithmetic, gap, delta = grade(mechanism, sanitizer.sampler, space, certificate, claim)
+    certificate = certify(sanitizer.mechanism, sanitizer.space)
+    arithmetic, gap, delta = grade(sanitizer, certificate, claim)
     assert arithmetic.startswith(GRADES[name])
     if GRADES[name] == SMALL_GAP:
         assert 0 < gap <= float(arithmetic.split()[-1]) < 1e-6

@@ -18,10 +18,10 @@ from dpsan.embeddings.store import Store
 from dpsan.embeddings.words import WATCH
 from dpsan.errors import UnprovedError, UsageError
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS, registry
-from dpsan.mechanisms.bucket_exponential import BucketExponential
-from dpsan.mechanisms.clusant import CluSanT
-from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.exponential import BucketExponential
 from dpsan.mechanisms.mechanism import Mechanism, certify
+from dpsan.mechanisms.published import CluSanT
+from dpsan.mechanisms.randomized_response import KRR
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize import settings

@@ -8,11 +8,9 @@ from line_laws import line_space, space_of
 from support import make_embeddings, streams
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.bucket_exponential import BucketExponential
-from dpsan.mechanisms.clusant import CluSanT
-from dpsan.mechanisms.custext import CusText
-from dpsan.mechanisms.exponential import Exponential
+from dpsan.mechanisms.exponential import BucketExponential, Exponential
 from dpsan.mechanisms.mechanism import certify
+from dpsan.mechanisms.published import CluSanT, CusText
 from dpsan.mechanisms.tables import orders as module
 from dpsan.mechanisms.tables.orders import Clusters, groups
 from dpsan.outcomes.calibrate import Draft, Target, calibrate

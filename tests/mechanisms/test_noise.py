@@ -12,14 +12,25 @@ from scipy.special import ndtr
 from support import ALPHA, cases, fits, make_embeddings, marked, streams
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.clipped_laplace import ClippedLaplace, ClippedLaplacePaper
-from dpsan.mechanisms.gaussian import AnalyticGaussian, ClassicalGaussian, GaussianPaper
-from dpsan.mechanisms.laplace import Laplace
-from dpsan.mechanisms.mahalanobis import Mahalanobis
-from dpsan.mechanisms.pte import ProjectedLaplace, projection
-from dpsan.mechanisms.rank_softmax import RankSoftmax, draw_ranks, words_of_rank
-from dpsan.mechanisms.trlaplace import TrLaplace, TrLaplacePaper
-from dpsan.mechanisms.vickrey import Vickrey
+from dpsan.mechanisms.clipped_noise import (
+    AnalyticGaussian,
+    ClassicalGaussian,
+    ClippedLaplace,
+    ClippedLaplacePaper,
+    GaussianPaper,
+    TrLaplace,
+    TrLaplacePaper,
+)
+from dpsan.mechanisms.laplace import (
+    Laplace,
+    Mahalanobis,
+    ProjectedLaplace,
+    RankSoftmax,
+    Vickrey,
+    draw_ranks,
+    projection,
+    words_of_rank,
+)
 from dpsan.privacy import noise_formulas as formulas
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.rounding import SphericalLaplace
@@ -425,7 +436,7 @@ def test_ranks_from_the_true_word_are_caught():
 @pytest.mark.parametrize("held", [1, 7, 1 << 22])
 def test_words_of_ranks_are_those_of_whole_rankings(monkeypatch, held):
     """Few pivots and many, ranks of every size, and little room."""
-    monkeypatch.setattr("dpsan.mechanisms.rank_softmax._HELD", held)
+    monkeypatch.setattr("dpsan.mechanisms.laplace._HELD", held)
     space, generator = MetricSpace(make_embeddings(300, 3)), np.random.default_rng(2)
     ranking = space.neighbors(np.arange(300), 300)
     for size in (1, 5, 400, 400, 50):

@@ -20,9 +20,9 @@ from dpsan.embeddings import loading as bundled
 from dpsan.embeddings.store import Store
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import EmbeddingError, UsageError
-from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.mechanisms.tables import public_base
 from dpsan.mechanisms.tables.near_sets import Base
 from dpsan.mechanisms.tables.public_base import favours, softened, solved_base

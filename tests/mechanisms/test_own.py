@@ -10,14 +10,14 @@ from support import ROOT, cases, make_embeddings
 from dpsan import Sanitizer
 from dpsan.errors import UnprovedError, UsageError
 from dpsan.mechanisms import MECHANISMS, registry
-from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.randomized_response import KRR
 from dpsan.mechanisms.registry import mechanism_class, own_file
 from dpsan.outcomes.calibrate import Draft, Target, calibrate
 from dpsan.privacy.guarantee import Status
 from dpsan.space.metric_space import MetricSpace
 
 OWN = """
-from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.randomized_response import KRR
 from dpsan.privacy.guarantee import Guarantee, Status
 
 print("this is no sanitized text")

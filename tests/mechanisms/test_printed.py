@@ -12,17 +12,14 @@ from hypothesis import strategies as st
 from line_laws import space_of
 from support import cases, make_embeddings
 
-from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.exponential import TEM, Exponential
+from dpsan.mechanisms.laplace import ProjectedLaplace
 from dpsan.mechanisms.mechanism import certify
-from dpsan.mechanisms.pte import ProjectedLaplace
-from dpsan.mechanisms.santext_plus import SanTextPlus
+from dpsan.mechanisms.published import SanTextPlus
+from dpsan.mechanisms.randomized_response import KRR, KnnResponse, ZipfResponse, rank_weights
 from dpsan.mechanisms.tables.dense import COARSE
 from dpsan.mechanisms.tables.sparse import integer_increments
-from dpsan.mechanisms.tem import TEM
 from dpsan.mechanisms.tldp import TLDP
-from dpsan.mechanisms.zipf_response import ZipfResponse, rank_weights
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.statement import Statement
 from dpsan.space.metric_space import MetricSpace

@@ -11,9 +11,9 @@ from support import Held, cases, fits, largest_ratio, make_embeddings, share_of_
 
 from dpsan.analysis.verify.verdict import Verdict, verify
 from dpsan.errors import UsageError
-from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.mechanisms.tables import near_sets
 from dpsan.mechanisms.tables import sparse as base_response
 from dpsan.mechanisms.tables.near_sets import Base

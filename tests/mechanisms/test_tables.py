@@ -20,17 +20,25 @@ from support import fits, make_embeddings, streams
 
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
-from dpsan.mechanisms.char_response import CharResponse, differing
-from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.geodesic import Geodesic, neighbour_graph
-from dpsan.mechanisms.knn_response import KnnResponse, mean_cosines
-from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.exponential import (
+    TEM,
+    CharResponse,
+    Exponential,
+    Geodesic,
+    differing,
+    neighbour_graph,
+)
 from dpsan.mechanisms.mechanism import certify
-from dpsan.mechanisms.santext_plus import SanTextPlus
+from dpsan.mechanisms.published import SanTextPlus
+from dpsan.mechanisms.randomized_response import (
+    KRR,
+    KnnResponse,
+    Uniform,
+    ZipfResponse,
+    mean_cosines,
+    orders,
+)
 from dpsan.mechanisms.tables.dense import DenseTable
-from dpsan.mechanisms.tem import TEM
-from dpsan.mechanisms.uniform import Uniform
-from dpsan.mechanisms.zipf_response import ZipfResponse, orders
 from dpsan.privacy.certificate import pairwise_losses
 from dpsan.space.arrays import side_by_side
 from dpsan.space.arrays import threads as allowed
@@ -85,7 +93,7 @@ def test_santext_by_hand(space):
 @pytest.mark.parametrize(("sensitive", "p"), [(0.9, 0.3), (0.5, 0.2), (0.2, 0.9), (0.3, 1.0)])
 def test_infinite_loss_mass_is_exact(space, monkeypatch, sensitive, p, closed):
     if closed:
-        monkeypatch.setattr("dpsan.mechanisms.santext_plus.MATRIX_WORDS", 0)
+        monkeypatch.setattr("dpsan.mechanisms.published.MATRIX_WORDS", 0)
     mechanism = SanTextPlus(2.0, sensitive=sensitive, p=p)
     guarantee, found = mechanism.guarantee(space), certify(mechanism, space)
     assert guarantee.epsilon_ldp == found.epsilon_ldp == math.inf

@@ -12,7 +12,7 @@ from support import cases, fits, make_embeddings, marked, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import tgumbel_paper as paper
-from dpsan.mechanisms.rantext_paper import RanTextPaper, divisor
+from dpsan.mechanisms.published import RanTextPaper, divisor
 from dpsan.mechanisms.tgumbel_paper import TGumbelPaper
 from dpsan.privacy.certificate import infinite_loss, matrix_certificate
 from dpsan.privacy.guarantee import Claim

@@ -14,7 +14,7 @@ from support import ALPHA, cases, fits, make_embeddings, streams
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms import tldp_paper as paper
+from dpsan.mechanisms import tldp as paper
 from dpsan.mechanisms.tldp import TLDP, principal_components
 from dpsan.privacy.guarantee import Status
 from dpsan.privacy.noise_formulas import TOTAL, certified_loss, grid_pmf, grid_table, laplace_delta

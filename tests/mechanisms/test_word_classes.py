@@ -10,8 +10,8 @@ from support import make_embeddings
 
 from dpsan.embeddings import words as word_classes
 from dpsan.embeddings.words import AMBIGUOUS, GROUP, HARM, NAME, NEUTRAL, PERSON
-from dpsan.mechanisms.knn_response import KnnResponse
 from dpsan.mechanisms.optimal_response import OptimalResponse
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.mechanisms.tables.public_base import softened, solved_base
 from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.space.cached_index import space_of

@@ -10,16 +10,11 @@ from support import cases, make_embeddings
 
 from dpsan.embeddings.store import Store
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.exponential import Exponential
-from dpsan.mechanisms.geodesic import Geodesic
-from dpsan.mechanisms.knn_response import KnnResponse
-from dpsan.mechanisms.krr import KRR
+from dpsan.mechanisms.exponential import TEM, Exponential, Geodesic
 from dpsan.mechanisms.laplace import Laplace
 from dpsan.mechanisms.mechanism import certify
+from dpsan.mechanisms.randomized_response import KRR, KnnResponse, Uniform, ZipfResponse
 from dpsan.mechanisms.tables.dense import DenseTable
-from dpsan.mechanisms.tem import TEM
-from dpsan.mechanisms.uniform import Uniform
-from dpsan.mechanisms.zipf_response import ZipfResponse
 from dpsan.privacy import certificate as proof
 from dpsan.privacy.certificate import matrix_certificate, pairwise_losses
 from dpsan.privacy.guarantee import Claim, Status

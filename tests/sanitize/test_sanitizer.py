@@ -26,7 +26,8 @@ from dpsan.sanitize import consistent
 from dpsan.sanitize.consistent import Distinct, Unit
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.tokens import INVISIBLE, folded
+from dpsan.text.shape import INVISIBLE
+from dpsan.text.tokens import folded
 
 KEY = b"k" * 32
 WORDS = ["the", "maria", "john", "paris", "don't", "well-known", "it", "not", "may", "5", "café"]

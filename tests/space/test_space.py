@@ -17,9 +17,7 @@ from dpsan.embeddings.store import Store
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import EmbeddingError, UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.clipped_laplace import ClippedLaplace
-from dpsan.mechanisms.gaussian import AnalyticGaussian
-from dpsan.mechanisms.trlaplace import TrLaplace
+from dpsan.mechanisms.clipped_noise import AnalyticGaussian, ClippedLaplace, TrLaplace
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space import arrays as module
 from dpsan.space import cached_index

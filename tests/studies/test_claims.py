@@ -18,8 +18,7 @@ from support import ALPHA, cases, make_embeddings, marked, need_extra, streams
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.tldp import principal_components
-from dpsan.mechanisms.tldp_paper import LAPLACE, keep_probability
+from dpsan.mechanisms.tldp import LAPLACE, keep_probability, principal_components
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.intervals import clopper_pearson
 from dpsan.space.metric_space import MetricSpace

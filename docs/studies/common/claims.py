@@ -14,8 +14,8 @@ from common.study import Asked, Result
 from common.sweeps import label
 from common.values import dimensions
 from dpsan.embeddings.words import Embeddings
+from dpsan.mechanisms.clipped_noise import TrLaplacePaper
 from dpsan.mechanisms.mechanism import Mechanism
-from dpsan.mechanisms.trlaplace import TrLaplacePaper
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import Progress
 from dpsan.space.metric_space import MetricSpace

@@ -23,7 +23,7 @@ from common.words import mean_of_words, spread
 from dpsan.embeddings.words import Progress
 from dpsan.errors import UsageError
 from dpsan.mechanisms import MECHANISMS
-from dpsan.mechanisms.knn_response import KnnResponse
+from dpsan.mechanisms.randomized_response import KnnResponse
 from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.calibrate import Draft
 from dpsan.outcomes.distributions import cosines, draw

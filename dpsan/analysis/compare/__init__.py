@@ -15,21 +15,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.analysis.compare.measure import (
-    ACCURACIES,
-    BASELINE,
-    LINKED,
-    Corpus,
-    Figure,
-    Folds,
-    measure,
-    public_words,
-    read_corpus,
-)
+from dpsan.analysis.compare import measure
 from dpsan.analysis.evaluate.accuracy import check_extra
 from dpsan.analysis.evaluate.pairs import Inputs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages import Section, Shown
+from dpsan.analysis.pages import Section, Shown, holding
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import DpsanError, UnexpectedError, check_name, refuse
 from dpsan.mechanisms import MECHANISMS
@@ -136,12 +126,12 @@ def growing(
     check_extra(request.labels)
     vocabulary, folds = Vocabulary(embeddings, "unicode"), None
     if request.data is None:
-        corpus = public_words(vocabulary, space)
+        corpus = measure.public_words(vocabulary, space)
     else:
-        corpus = read_corpus(request.data, request.inputs, request.labels, vocabulary)
+        corpus = measure.read_corpus(request.data, request.inputs, request.labels, vocabulary)
     if request.labels is not None:
         report("classifiers of the original texts", 0.0)
-        folds = Folds(corpus, embeddings.index_to_key, request.seeds)
+        folds = measure.Folds(corpus, embeddings.index_to_key, request.seeds)
     rows = []
     baseline = None if folds is None else _spread(folds.baseline())
     pairs = list(product(request.drafts, request.epsilons))
@@ -158,7 +148,7 @@ def growing(
 def _row(
     draft: Draft,
     epsilon: float,
-    texts: tuple[Corpus, Folds | None, int],
+    texts: tuple[measure.Corpus, measure.Folds | None, int],
     space: MetricSpace,
     step: Callable[[str], None],
 ) -> Row:
@@ -178,7 +168,7 @@ def _row(
         calibration = calibrate(draft, space, Target.EPSILON_LDP, epsilon, step, claims=True)
         step("outputs and attacks")
         mechanism = calibration.mechanism.resolved(space)
-        figures, optimal = measure(mechanism, *texts, space)
+        figures, optimal = measure.measure(mechanism, *texts, space)
     except Exception as error:  # noqa: BLE001, a mechanism that fails takes no other one's row
         told = error if isinstance(error, DpsanError) else UnexpectedError(error)
         # The mechanism's name stands beside it.
@@ -201,13 +191,13 @@ HEADINGS: Final = {
     "unchanged": "unchanged",
     "read_back": "read back",
     "linked": "linked",
-    **dict(zip(ACCURACIES, ("c→s", "s→c", "s→s"), strict=True)),
+    **dict(zip(measure.ACCURACIES, ("c→s", "s→c", "s→s"), strict=True)),
 }
 _ATTACKS: Final = ("read_back", "linked")
 _ENDS: Final = ("", "_low", "_high")
 
 
-def _spread(figures: Mapping[str, Figure | None]) -> dict[str, float | None]:
+def _spread(figures: Mapping[str, measure.Figure | None]) -> dict[str, float | None]:
     """Return columns NAME, NAME_low and NAME_high of each figure."""
     return {
         f"{name}{end}": None if figure is None else value
@@ -248,9 +238,8 @@ def as_latex(comparison: Comparison) -> str:
         first, *rest = (" & ".join(row) + r" \\" for row in cells)
         rows += [r"\midrule"] * bool(rows) + [first, r"\midrule", *rest]
         notes += [note.translate(_TEX) for note in part.notes]
-    about = " ".join(
-        [table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))]
-    )
+    told = [table.conclusion.translate(_TEX), *(f"{note}." for note in dict.fromkeys(notes))]
+    about = " ".join(told)
     columns = "l" + "r" * first.count(" & ")
     head = [r"% \usepackage{booktabs} in the preamble", r"\begin{table}", r"\centering"]
     head += [rf"\begin{{tabular}}{{{columns}}}"]
@@ -296,27 +285,26 @@ def shown(comparison: Comparison) -> Shown:
 def caption(comparison: Comparison) -> str:
     """Return what the table shows and what its figures leave out, in a few sentences."""
     request, measured = comparison.request, comparison.measured
-    about = [f"Mechanisms at the same certified LDP epsilon; {comparison.about}."]
-    if request.seeds > 1:
-        about.append(f"Means over {request.seeds} seeds ± half of the 95 % interval.")
-    if request.data is not None:
-        folds = " and of test records" if request.labels else ""
-        about.append(f"Intervals cover the choice of random numbers{folds}, not that of the texts.")
-    about.append("Cosine: mean of word and output.")
-    about.append("Read back: words that the best guess from one output finds.")
-    about.append(f"Linked: texts found by their first {LINKED} words.")
-    if any(row["linked"] is None for row in measured):
-        about.append(f"Nothing is linked: fewer than two texts have {LINKED} words.")
-    if any(row["attack"] != "optimal" for row in measured):
-        about.append("≥: attackers who do not know the distribution; others may do better.")
+    unlinked = any(row["linked"] is None for row in measured)
+    bounds = any(row["attack"] != "optimal" for row in measured)
+    chance = f"the choice of random numbers{' and of test records' * bool(request.labels)}"
+    told: dict[str, object] = {
+        f"Mechanisms at the same certified LDP epsilon; {comparison.about}.": True,
+        f"Means over {request.seeds} seeds ± half of the 95 % interval.": request.seeds > 1,
+        f"Intervals cover {chance}, not that of the texts.": request.data,
+        "Cosine: mean of word and output.": True,
+        "Read back: words that the best guess from one output finds.": True,
+        f"Linked: texts found by their first {measure.LINKED} words.": True,
+        f"Nothing is linked: fewer than two texts have {measure.LINKED} words.": unlinked,
+        "≥: attackers who do not know the distribution; others may do better.": bounds,
+    }
     for name, how in {row["mechanism"]: row["certificate"] for row in measured}.items():
         exact = "certified for the distribution that its file states"
         whose = exact if how == "exact" else "claimed"
-        if is_own(name):
-            about.append(f"{name}: {UNREVIEWED}; its LDP epsilon is {whose}.")
+        told[f"{name}: {UNREVIEWED}; its LDP epsilon is {whose}."] = is_own(name)
     if comparison.baseline:
-        clean, common = (cell(comparison.baseline, name) for name in BASELINE)
+        clean, common = (cell(comparison.baseline, name) for name in measure.BASELINE)
         what = "accuracy of a classifier trained → tested on clean or sanitized texts"
         most = f"on clean ones {clean}; of always the most frequent label {common}"
-        about.append(f"c→s, s→c, s→s: {what}; {most}.")
-    return " ".join(about)
+        told[f"c→s, s→c, s→s: {what}; {most}."] = True
+    return " ".join(holding(told))

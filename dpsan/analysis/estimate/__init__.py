@@ -19,7 +19,7 @@ import numpy as np
 from dpsan.analysis.evaluate.accuracy import read_labels
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages import Bar, Part, Prose, Section, Shown
+from dpsan.analysis.pages import WORDING, Bar, Part, Prose, Section, Shown
 from dpsan.embeddings.word_lists import row_of
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, number, printable, refuse
@@ -214,15 +214,7 @@ def read_groups(
     return texts, groups
 
 
-NO_CALL: Final = (
-    "No call is no evidence of equality. Of lists that one half of a news corpus used twice as "
-    "often as the other, and no other words, .35 were called at epsilon 8; of lists that it used "
-    "four times as often .57."
-)
 _ABOUT: Final = "How often words occurred before the texts were sanitized, from the output alone."
-_INTERVALS: Final = (
-    "Of the intervals at epsilon 8 .97 hold, of the upper bounds .99 (docs/estimate.md)."
-)
 
 
 def answers(
@@ -239,7 +231,7 @@ def answers(
         "counts": counts,
         "comparisons": comparisons,
         "top": top,
-        "no_call": NO_CALL,
+        "no_call": WORDING["no call"],
     }
 
 
@@ -256,9 +248,9 @@ def shown(found: Mapping[str, Any]) -> Shown:
         if top
     }
     parts: list[Part] = [
-        Section(("list", "group", "occurrences"), bounds, [_INTERVALS] * bool(counts)),
+        Section(("list", "group", "occurrences"), bounds, [WORDING["intervals"]] * bool(counts)),
         Section(("list", "more often in", "than in", "per word, at least"), called),
-        Prose("", lines=[NO_CALL]),
+        Prose("", lines=[WORDING["no call"]]),
         Section(("group", "words that it uses more"), [*words.items()]),
         Section(("group", "words"), [*found["groups"].items()]),
     ]

@@ -15,18 +15,12 @@ import numpy as np
 
 from dpsan import __version__
 from dpsan.analysis.evaluate import accuracy
+from dpsan.analysis.evaluate import attack as reading
 from dpsan.analysis.evaluate.accuracy import VERSIONS, Accuracy, Labelled, read_labels
-from dpsan.analysis.evaluate.attack import (
-    Attack,
-    attacks,
-    hidden_persons,
-    locate,
-    recovered,
-    strongest,
-)
+from dpsan.analysis.evaluate.attack import Attack, attacks, strongest
 from dpsan.analysis.evaluate.pairs import Inputs, Pairs, read_pairs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary, WordKind
-from dpsan.analysis.pages import Cell, Section, Shown, by_name, written
+from dpsan.analysis.pages import Cell, Section, Shown, by_name, holding, written
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, counted, number
 from dpsan.mechanisms.mechanism import Mechanism
@@ -139,7 +133,7 @@ def evaluate(
         check_outputs(question.mechanism.prepare(space), np.bincount(shown, minlength=space.n))
     table = None
     if question.spans is not None:  # mistakes in small files come before the long work
-        table = locate(question.spans, pairs)
+        table = reading.locate(question.spans, pairs)
     judged = None
     if question.labels is not None:
         judged = accuracy.judge(*accuracy.split(_labelled(question, question.labels)))
@@ -148,12 +142,12 @@ def evaluate(
     made, impossible = attacks(pairs, vocabulary, space, question.mechanism, model)
     spans = None
     if table is not None:
-        by_attack = {attack.attack: recovered(table, attack.right) for attack in made}
+        by_attack = {attack.attack: reading.recovered(table, attack.right) for attack in made}
         best = strongest(made).attack
         spans = {"left_out": table.left_out, "best_attack": best, "by_attack": by_attack}
         if (table.persons >= 0).any():
             spans["persons"] = {
-                attack.attack: hidden_persons(table, attack.right) for attack in made
+                attack.attack: reading.hidden_persons(table, attack.right) for attack in made
             }
     shape = {"words": embeddings.n, "dimensions": embeddings.d}
     both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
@@ -207,7 +201,7 @@ def _notes(
         "numbers is less than others would": question.by_value,
         f"{wrong}: is it the one that was used, and the first file the original?": impossible,
     }
-    return tuple(note for note, holds in notes.items() if holds)
+    return tuple(holding(notes))
 
 
 # Sentences and tables about an evaluation, for the terminal and a page.  They contain no text.

@@ -74,7 +74,7 @@ def attacks(
     name_of_prior = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
     priors[name_of_prior] = np.log(vocabulary.frequencies)
     emissions = Emissions(mechanism, space)
-    observed = Observations.combined(pairs.noisings)
+    observed = Observations.combined((pairs.outputs, *pairs.more))
     if not observed.outputs.shape[1]:
         return (verbatim,), 0
     best = 1 if model is None else BEST
@@ -193,10 +193,8 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     full = hits == table.after - table.first
     parts = {"fully": full, "partly": (hits > 0) & ~full, "none": hits == 0}
     kinds = np.array(table.kinds, dtype=object)
-    every = {
-        "all": np.ones(len(kinds), np.bool_),
-        **{kind: kinds == kind for kind in sorted({*kinds} - {""})},
-    }
+    every = {"all": np.ones(len(kinds), np.bool_)}
+    every |= {kind: kinds == kind for kind in sorted({*kinds} - {""})}
     return {
         kind: {part: Share.of(hit[of]) for part, hit in parts.items()} for kind, of in every.items()
     }

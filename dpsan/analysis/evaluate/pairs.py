@@ -144,11 +144,6 @@ class Pairs:
     more: tuple[Ids, ...] = field(default=(), repr=False)
     """Outputs of further independent noisings of the same words, (m,) each."""
 
-    @property
-    def noisings(self) -> tuple[Ids, ...]:
-        """Return the outputs of all noisings, (m,) each: what attackers read."""
-        return self.outputs, *self.more
-
     def of(self, kind: WordKind) -> NDArray[np.bool_]:
         """Return a mask of the words of a class, shape (m,)."""
         return np.asarray((self.classes >> list(WordKind).index(kind)) & 1, dtype=np.bool_)
@@ -167,11 +162,7 @@ def records(path: Path, inputs: Inputs) -> Iterator[Record]:
 
 
 def read_pairs(
-    original: Path,
-    sanitized: Path,
-    inputs: Inputs,
-    vocabulary: Vocabulary,
-    copies: int = 1,
+    original: Path, sanitized: Path, inputs: Inputs, vocabulary: Vocabulary, copies: int = 1
 ) -> Pairs:
     """Read and align an original and its sanitized versions.
 

@@ -12,15 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.embeddings.word_lists import (
-    BUNDLED,
-    CLASSES,
-    PublicWords,
-    WordClass,
-    public_words,
-    row_of,
-    word_classes,
-)
+from dpsan.embeddings import word_lists
 from dpsan.embeddings.words import Embeddings, word_frequencies
 from dpsan.errors import InputError, UsageError, refuse
 from dpsan.mechanisms.registry import own_file
@@ -104,7 +96,7 @@ class Vocabulary:
 
     def row(self, word: str) -> int | None:
         """Return the row of a word in the best of its spellings, or None."""
-        return row_of(self._rows, word)
+        return word_lists.row_of(self._rows, word)
 
     def code(self, word: str) -> int:
         """Return the row of an output word, or one of the other codes."""
@@ -197,19 +189,20 @@ class Run:
         hint = "give the same --embeddings and --vocab-size"
         refuse(digest != embeddings["digest"], other, hint)
 
-    def _public(self, path: Path | None) -> PublicWords | None:
+    def _public(self, path: Path | None) -> word_lists.PublicWords | None:
         listed = self.header["public"] or {}
-        bundled = [name for name in BUNDLED if name == listed.get("list")]
+        bundled = [name for name in word_lists.BUNDLED if name == listed.get("list")]
         name = path or next(iter(bundled), None)
-        words = None if name is None else public_words(str(name))
+        words = None if name is None else word_lists.public_words(str(name))
         other = "the audit was made with other public words"
         wrong = listed.get("sha256") != (words and words.sha256)
         refuse(wrong, other, "give --public, as rewrite had it")
         return words
 
-    def _classes(self, files: Sequence[str]) -> tuple[WordClass, ...]:
-        every = [*map(WordClass, CLASSES), *chain.from_iterable(map(word_classes, files))]
-        chosen: list[WordClass] = []
+    def _classes(self, files: Sequence[str]) -> tuple[word_lists.WordClass, ...]:
+        every = [*map(word_lists.WordClass, word_lists.CLASSES)]
+        every += chain.from_iterable(map(word_lists.word_classes, files))
+        chosen: list[word_lists.WordClass] = []
         for row in self.header["classes"] or ():
             name, digest = row["class"], row["sha256"]
             same = [kind for kind in every if kind.name == name and kind.sha256 == digest]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Inputs, records
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
-from dpsan.analysis.pages import Part, Prose, Section, Shown, by_name, plain_meaning
+from dpsan.analysis.pages import WORDING, Part, Prose, Section, Shown, by_name, plain_meaning
 from dpsan.embeddings.store import Store
 from dpsan.embeddings.word_lists import SENSITIVE, only_classes, word_classes
 from dpsan.embeddings.words import Embeddings
@@ -322,11 +322,6 @@ def _meaning(sanitizer: Sanitizer, epsilon: float) -> str:
 
 # Sentences and tables about a preview, for the terminal and a page.
 
-WARNING = (
-    "Do not publish these samples: they were drawn from the same words at several levels, so "
-    "their losses add up. What is shown of your text is as sensitive as the text."
-)
-
 
 def _about(result: Preview) -> str:
     attacker = "with a public language model" if result.language_model else "who reads single words"
@@ -382,4 +377,4 @@ def shown(result: Preview) -> Shown:
     """Return the figures of all levels, samples, and three tests."""
     samples = [Prose(level.options, level.meaning, level.sentences) for level in result.levels]
     parts: list[Part] = [figures(result), *samples, tests(result)]
-    return Shown(_about(result), parts, result.conclusion(), warnings=[WARNING])
+    return Shown(_about(result), parts, result.conclusion(), warnings=[WORDING["samples"]])

@@ -115,6 +115,8 @@ class _Adding:
         if self.distinct is not None:
             draws, charges = self.distinct, charges if self._only else self.distinct
         share = self.totals.get("expected_unchanged")
+        if share is None:
+            share = expected_share(header["expected_unchanged"], counts)
         largest = max((file.largest for file in every), default=0)
         words = {action: counts[action] for action in ACTIONS}
         return {
@@ -122,9 +124,7 @@ class _Adding:
             **{name: header[name] for name in _SHOWN},
             **{name: header["guarantee"][name] for name in _PROMISED},
             "per": "distinct word" if self._unit else "word",
-            "expected_unchanged": expected_share(header["expected_unchanged"], counts)
-            if share is None
-            else share,
+            "expected_unchanged": share,
             "passing": self.totals["passing"],
             "words": sum(words.values()),
             **words,

@@ -10,7 +10,17 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from dpsan.analysis.pages import Facts, Part, Prose, Section, Shown, named, plain_meaning
+from dpsan.analysis.pages import (
+    WORDING,
+    Facts,
+    Part,
+    Prose,
+    Section,
+    Shown,
+    holding,
+    named,
+    plain_meaning,
+)
 from dpsan.analysis.report import ACTIONS, Report
 from dpsan.errors import counted, number, percent
 from dpsan.formats.passing import fields_line, noted_lines
@@ -18,24 +28,12 @@ from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.sanitize.accountant import CHOICE, CHOSEN
 
-_MEANING: Final = {
-    "unknown": "unknown, drawn as one input",
-    "string": "string of a kind, made up",
-    "masked": "unknown, masked",
-    "kept": "kept (not protected)",
-    "outside": "outside spans, passed (not protected)",
-    "plain": "of no class, unchanged (not protected)",
-}
 _PARAMETERS: Final = (
     *("mechanism", "arithmetic", "own", "policy", "epsilon", "epsilon_unit"),
     *("per", "epsilon_sum", "only", "classes", "copies", "created", "dpsan", "embeddings"),
 )
 """Settings of a run that are shown, by their names in the JSON values."""
 _UNCHANGED: Final = ("plain", "outside", "kept")
-_SUMS: Final = {
-    "record": "the sum of its words: how well a whole record is hidden",
-    "file": "the sum of all its words",
-}
 
 
 def _warnings(report: Report) -> list[str]:
@@ -50,7 +48,7 @@ def _warnings(report: Report) -> list[str]:
         f"the mechanism's guarantee is {status}": status != "PROVED",
         f"the mechanism is {UNREVIEWED}": not report["reviewed"],
     }
-    return [text for text, holds in warnings.items() if holds]
+    return holding(warnings)
 
 
 def _passed(report: Report) -> list[str]:
@@ -65,13 +63,6 @@ def _passed(report: Report) -> list[str]:
 
 
 _HEADING: Final = "What passed unchanged or is not protected"
-_COUNTING: Final = (
-    "Do not count words of the output: rare words become frequent ones. In news at epsilon 8, "
-    "words about oil stand 516 times in one topic and 16 times in its output. Use dpsan estimate."
-)
-_HIDDEN: Final = (
-    "A replaced word cannot be calculated back: any word of its group may have stood there."
-)
 
 
 def conclusion(sums: Report) -> tuple[str, bool]:
@@ -89,7 +80,7 @@ def conclusion(sums: Report) -> tuple[str, bool]:
     total = math.inf if epsilon is None else sums["copies"] * epsilon
     meaning = plain_meaning(total, words, sums["copies"] * sums["delta"])
     if only:
-        meaning = f"{_HIDDEN} {meaning}" if epsilon else _HIDDEN
+        meaning = f"{WORDING['hidden']} {meaning}" if epsilon else WORDING["hidden"]
     if plain := sum(sums[action] for action in _UNCHANGED):
         passed = f"{counted(plain, 'word')} of {number(sums['words'])} passed unchanged."
         return f"{meaning} {passed} These are not protected.", False
@@ -118,7 +109,8 @@ def figures(sums: Report) -> list[tuple[str, str, str]]:
     if sums["linked"]:
         out.append(("whole texts", sums["linked"], "how easily a text is found again"))
     whole = ", all copies" if sums["copies"] > 1 else ""
-    for unit, what in _SUMS.items():
+    for unit in ("record", "file"):
+        what = WORDING[f"largest {unit}"]
         out.append((f"{loss}, largest {unit}{whole}", _cost(**sums[f"largest_{unit}"]), what))
     records = " / ".join(map(number, sums["epsilon_per_record"].values()))
     name = "epsilon per record, 5/50/95 %/largest"
@@ -153,10 +145,6 @@ def reasons(sums: Report) -> list[Section]:
 _FIGURES: Final = "What follows is for those who know the terms; docs/glossary.md explains them."
 _FILES: Final = 20
 """Digests of outputs beside the signature; all stand in the table."""
-_ABOUT: Final = (
-    "What was done to the words of a text, without any of its words. Line counts and file names "
-    "are shown."
-)
 
 
 def _facts(sums: Report) -> dict[str, list[str]]:
@@ -198,7 +186,7 @@ def shown(sums: Report, *, signed: bool = False) -> Shown:
         signed: begin with the page for whoever signs.
     """
     rows = [
-        (_MEANING.get(action, action), sums[action], Share(sums[action], sums["words"]))
+        (WORDING.get(f"words {action}", action), sums[action], Share(sums[action], sums["words"]))
         for action in ACTIONS
         if sums[action]
     ]
@@ -221,9 +209,9 @@ def shown(sums: Report, *, signed: bool = False) -> Shown:
         Facts("Figures", figures(sums)),
         *files(sums),
         Facts("Parameters", named(settings)),
-        Prose("Counting words", lines=[] if sums["only"] else [_COUNTING]),
+        Prose("Counting words", lines=[] if sums["only"] else [WORDING["counting"]]),
     ]
-    return Shown(_ABOUT, parts, sentence, good, title=sums["audit"])
+    return Shown(WORDING["report"], parts, sentence, good, title=sums["audit"])
 
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:

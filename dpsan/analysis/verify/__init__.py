@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpsan import __version__
-from dpsan.analysis.pages import Facts, Part, Prose, Shown, by_name, named
+from dpsan.analysis.pages import Facts, Part, Prose, Shown, by_name, holding, named
 from dpsan.analysis.verify.checks import Check
 from dpsan.analysis.verify.verdict import Verdict, Verification
 from dpsan.errors import Hint, UsageError, printable
@@ -44,30 +44,28 @@ def shown(result: Verification, name: str) -> Shown:
     Args:
         name: of the mechanism.
     """
-    whom, options = [], {exposure.option for exposure in result.configuration}
-    if result.public_words:
-        whom.append(" for protected words")
-    if "class" in options:
-        whom.append(" for two words, or two strings of one kind")
-    if "numbers" in options:
-        whom.append(" for two words, or two numbers of one form")
+    options = {exposure.option for exposure in result.configuration}
+    pairs = {
+        " for protected words": result.public_words,
+        " for two words, or two strings of one kind": "class" in options,
+        " for two words, or two numbers of one form": "numbers" in options,
+    }
     grade = f" ({result.grade})" if result.grade else ""
-    title = f"{name}: {str(result.verdict).upper()}{' and'.join(whom)}{grade}"
-    notes = []
-    if result.verdict == "violated":
-        reasons = [item.setting for item in result.configuration if not item.stated]
-        reasons += [item.name for item in result.checks if item.held is False]
-        reasons += ["the draws"] * result.empirical.violated
-        notes.append(f"refuted by {', '.join(reasons or ['the exact loss'])}")
-    if not result.reviewed:
-        notes.append(f"{UNREVIEWED}: certificates are of the distribution that its file states")
-    if not all(exposure.stated for exposure in result.configuration):
-        notes.append("claimed and certified: for drawn words only")
+    title = f"{name}: {str(result.verdict).upper()}{' and'.join(holding(pairs))}{grade}"
+    reasons = [item.setting for item in result.configuration if not item.stated]
+    drawn_only, others = bool(reasons), not result.reviewed
+    reasons += [item.name for item in result.checks if item.held is False]
+    reasons += ["the draws"] * result.empirical.violated
+    notes = {
+        f"refuted by {', '.join(reasons or ['the exact loss'])}": result.verdict == "violated",
+        f"{UNREVIEWED}: certificates are of the distribution that its file states": others,
+        "claimed and certified: for drawn words only": drawn_only,
+    }
     event = [printable(word) for word in result.empirical.event[:_SHOWN]]
     event += ["..."] * (len(result.empirical.event) > _SHOWN)
     facts = {key: value for key, value in by_name(result).items() if key not in _APART}
     facts["empirical"]["event"] = event
-    parts: list[Part] = [Prose("", lines=notes), Facts("", named(facts))]
+    parts: list[Part] = [Prose("", lines=holding(notes)), Facts("", named(facts))]
     for exposure in result.configuration:
         whose = f" for {exposure.left_out}" if exposure.stated else ""
         what = f"{exposure.setting}: no epsilon holds{whose}"
@@ -131,11 +129,7 @@ def check_certificate(path: Path, sanitizer: Sanitizer, *, force: bool = False) 
 
 
 def write_certificate(
-    path: Path,
-    sanitizer: Sanitizer,
-    verification: Verification,
-    *,
-    force: bool = False,
+    path: Path, sanitizer: Sanitizer, verification: Verification, *, force: bool = False
 ) -> str | None:
     """Write the certificate, complete under its name or not at all.
 

@@ -110,9 +110,8 @@ class _Comparison:
                 p[row] = np.bincount(cell, mass, p.shape[1])
                 counts[row] = np.bincount(cell[drawn], minlength=p.shape[1])
             probabilities = np.take_along_axis(pmf, np.maximum(sampled, 0), 1)
-            good = ((sampled >= 0) & (probabilities > 0)).all(
-                axis=1
-            )  # else an output is impossible
+            # Else an output is impossible.
+            good = ((sampled >= 0) & (probabilities > 0)).all(axis=1)
             p /= p.sum(axis=1, keepdims=True)
             nats[part] = np.where(good, surprise(counts, many * p).sum(axis=1), np.inf)
             tails[part] = np.where(good, log_tail_of_cells(counts, p), -np.inf)

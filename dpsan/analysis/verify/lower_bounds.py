@@ -190,12 +190,9 @@ def _rank(ordering: Samples, judging: Samples, question: Question) -> list[Candi
     number = {output: at for at, output in enumerate(outputs)}
 
     def count(samples: Samples) -> dict[int, Floats]:
-        return {
-            at: np.bincount([number[entry] for entry in sample], minlength=len(outputs)).astype(
-                float
-            )
-            for at, sample in samples.items()
-        }
+        rows = {at: [number[entry] for entry in sample] for at, sample in samples.items()}
+        many = len(outputs)
+        return {at: np.bincount(row, minlength=many).astype(float) for at, row in rows.items()}
 
     first, second = count(ordering), count(judging)
     components = None if question.positions is None else question.positions(outputs)

@@ -101,11 +101,10 @@ def classes(sanitizer: Sanitizer, *, key: bytes) -> Check:
         if folded(word) in listed
     )
     figures: dict[str, float] = {"words": len(listed), "passed": passed}
+    sentence = f"all {len(listed):,} words of the lists are drawn in every letter case"
     if passed:
         sentence = f"{passed:,} words that the lists hold are not drawn in their class"
-        return Check("classes", False, sentence, figures)
-    sentence = f"all {len(listed):,} words of the lists are drawn in every letter case"
-    return Check("classes", True, sentence, figures)
+    return Check("classes", not passed, sentence, figures)
 
 
 _LISTED: Final = 12
@@ -251,8 +250,8 @@ def lists(sanitizer: Sanitizer) -> Check:
     passed = int((drawn[: len(listed)] == 0).any(axis=1).sum())
     replaced = int(drawn[len(listed) :].any(axis=1).sum())
     figures = {"own": len(listed), "kept": len(kept), "passed": passed, "replaced": replaced}
+    sentence = f"all {len(listed):,} words of own lists are replaced, and all {len(kept):,} kept "
+    sentence += "words pass, in every letter case"
     if passed or replaced:
         sentence = f"{passed:,} words of own lists pass, and {replaced:,} kept words are replaced"
-        return Check("lists", False, sentence, figures)
-    sentence = f"all {len(listed):,} words of own lists are replaced, and all {len(kept):,} kept "
-    return Check("lists", True, f"{sentence}words pass, in every letter case", figures)
+    return Check("lists", not (passed or replaced), sentence, figures)

@@ -22,9 +22,9 @@ from dpsan.analysis.verify.checks import Check, Exposure, exposures, unknown_wor
 from dpsan.analysis.verify.lower_bounds import Finding, Question, search
 from dpsan.analysis.verify.program import check_program
 from dpsan.errors import refuse
-from dpsan.mechanisms.mechanism import Mechanism, certify
+from dpsan.mechanisms.mechanism import certify
 from dpsan.mechanisms.registry import finite
-from dpsan.mechanisms.tables import Sampler, Table
+from dpsan.mechanisms.tables import Table
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import Certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
@@ -40,24 +40,17 @@ variation distance between the drawn distribution and the proved one, and the de
 LDP epsilon with that gap."""
 
 
-def grade(
-    mechanism: Mechanism,
-    sampler: Sampler,
-    space: MetricSpace,
-    certificate: Certificate | None,
-    claim: Claim,
-) -> Grade:
+def grade(sanitizer: Sanitizer, certificate: Certificate | None, claim: Claim) -> Grade:
     """Return the grade of a guarantee that is kept.
 
     Args:
-        mechanism: the mechanism under test.
-        sampler: its sampler.
-        space: its vocabulary.
+        sanitizer: the mechanism under test, with its sampler and vocabulary.
         certificate: certificate of its integers, or of anything else.
         claim: the claim that is kept.
     """
-    gap = mechanism.float64_gap(space)
-    whole = isinstance(sampler, Table)  # else the certificate is of probabilities
+    mechanism = sanitizer.mechanism
+    gap = mechanism.float64_gap(sanitizer.space)
+    whole = isinstance(sanitizer.sampler, Table)  # else the certificate is of probabilities
     if mechanism.arithmetic is Arithmetic.INTEGERS and certificate is not None and whole:
         return "certified on the sampled integers", gap, None
     if gap is None:
@@ -209,8 +202,7 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: Ids) -> Callable[..., flo
     unknown = rows == space.n
     # ⊥ is the centroid for mechanisms that add noise to points; for distributions over the
     # vocabulary it counts as half a diameter from every word.
-    apart = sanitizer.mechanism.unknown_distance(space)
-
+    apart = space.diameter / 2 if sanitizer.mechanism.family == "table" else None
     public = np.isin(rows, sanitizer.public)
     named = claim.metric not in (None, "euclidean")
     other = sanitizer.mechanism.claim_distances(space, rows) if named else None
@@ -222,9 +214,7 @@ def _allowed(sanitizer: Sanitizer, claim: Claim, rows: Ids) -> Callable[..., flo
             return math.inf
         if kinds is not None:
             first, second = map(int, kinds[rows[[x, y]]])
-            if first == second < groups:
-                return 0.0
-            return claim.epsilon
+            return 0.0 if first == second < groups else claim.epsilon
         if claim.metric is None:
             return claim.epsilon
         if named:  # where its distances are not known, no loss refutes it
@@ -295,27 +285,14 @@ def verify(
         verdict = Verdict.INCONCLUSIVE
     worth: Grade = (None, None, None)
     if verdict is Verdict.KEPT:
-        worth = grade(sanitizer.mechanism, sanitizer.sampler, space, certificate, claim)
-    arithmetic, gap, delta = worth
+        worth = grade(sanitizer, certificate, claim)
     pair = None  # where all pairs have the same loss
     if certificate is not None and certificate.pair[0] != certificate.pair[1]:
         keys = [*sanitizer.embeddings.index_to_key, "⊥"]
         pair = keys[certificate.pair[0]], keys[certificate.pair[1]]
-    return Verification(
-        verdict,
-        guarantee.reviewed,
-        arithmetic,
-        gap,
-        delta,
-        claim,
-        len(sanitizer.public),
-        *_upper(claim, certificate, guarantee),
-        pair,
-        finding,
-        exposed,
-        checks,
-        time.perf_counter() - started,
-    )
+    claimed = claim, len(sanitizer.public), *_upper(claim, certificate, guarantee), pair
+    results = *worth, *claimed, finding, exposed, checks, time.perf_counter() - started
+    return Verification(verdict, guarantee.reviewed, *results)
 
 
 def _upper(

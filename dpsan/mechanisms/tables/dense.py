@@ -16,26 +16,14 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.mechanisms.mechanism import (
-    Claim,
-    Guarantee,
-    IntegerResponse,
-    Mechanism,
-    MetricSpace,
-    Status,
-)
+from dpsan.mechanisms.mechanism import IntegerResponse, Mechanism
 from dpsan.mechanisms.tables import ROWS, Table
-from dpsan.privacy.certificate import (
-    WEIGHT_ERROR,
-    WORK,
-    Certificate,
-    Metric,
-    euclidean,
-    exp_certificate,
-    kept_certificate,
-)
+from dpsan.privacy import certificate as certificates
+from dpsan.privacy.certificate import WEIGHT_ERROR, WORK, Certificate, Metric
+from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
 from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
+from dpsan.space.metric_space import MetricSpace
 
 # Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
 #
@@ -163,10 +151,7 @@ class DenseTable(Table):
     makes_rows = True
 
     def __init__(
-        self,
-        space: MetricSpace,
-        rows: Callable[[Ids], Integers],
-        unknown: Integers | None = None,
+        self, space: MetricSpace, rows: Callable[[Ids], Integers], unknown: Integers | None = None
     ) -> None:
         self.space, self.rows, self.unknown = space, rows, unknown
         self.block = rows_at_once(space.n)
@@ -222,7 +207,7 @@ class DenseTable(Table):
         """
         if 2.0 * self.space.n**2 * (self.space.d + 32) > WORK:
             return None
-        return kept_certificate(self.space, f"columns-{key}", self._certificate)
+        return certificates.kept_certificate(self.space, f"columns-{key}", self._certificate)
 
     def _certificate(self) -> Certificate:
         n = self.space.n
@@ -317,7 +302,7 @@ class DistanceWeights(IntegerResponse):
 
     def metric(self, space: MetricSpace) -> Metric:
         """Return the metric d."""
-        return euclidean(space)
+        return certificates.euclidean(space)
 
     def cut(self, n: int) -> float:
         """Largest score epsilon·gamma/2 for n words, nats."""
@@ -348,7 +333,7 @@ class DistanceWeights(IntegerResponse):
         """Return the exact loss of the integer weights; LDP alone where the guarantee is."""
         metric, cap = self.metric(space), self.cut(space.n)
         scores, weights = (0.5 * self.epsilon, min(cap, SCORE_CAP)), self.table(space).weights
-        audit = exp_certificate(space, metric, weights, *scores, repr(self))
+        audit = certificates.exp_certificate(space, metric, weights, *scores, repr(self))
         proved, per_unit, _ = distance_guarantee(metric, self.epsilon, cap)
         if audit is None or per_unit is not None:
             return audit

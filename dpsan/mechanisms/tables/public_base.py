@@ -110,10 +110,8 @@ def favours(
     added[unclear] = frequency * _logarithms(ratios[unclear]) * unit
     usual = frequency * _logarithms(ratios[indices[min(k, _USUAL) - 1], None])
     least = -_MOST_FAVOUR
-    return (
-        np.rint(np.maximum(added, least * unit))[indices].astype(np.float32),
-        -float(max(usual[0], least)),
-    )
+    rounded = np.rint(np.maximum(added, least * unit))[indices]
+    return rounded.astype(np.float32), -float(max(usual[0], least))
 
 
 class BaseTask(NamedTuple):

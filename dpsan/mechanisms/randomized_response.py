@@ -1,4 +1,22 @@
-"""``knn-response``: randomized response among the K nearest words.
+"""``krr``: k-ary randomized response over the vocabulary.
+
+Definition
+    P(u|w) = e^epsilon/Z for u = w, 1/Z for every other word, Z = e^epsilon + n - 1.
+    ⊥ gives a uniform word.
+Guarantee
+    PROVED: pure epsilon-LDP.  Z is the same for every word, so two probabilities of one output
+    differ by at most the factor e^epsilon; uniform 1/n lies between the two.
+    Sampled from two integer weights, e^epsilon rounded down.
+Proof
+    docs/proofs.md 2.4
+Source
+    [KRR]; ``knn-response`` with K = 1.  The reference that every pure mechanism has to beat.
+Cost
+    O(1) per word, no table.
+Not to be confused with
+    ``knn-response``, which gives the same mass to neighbours.
+
+``knn-response``: randomized response among the K nearest words.
 
 Definition
     Outputs are the M = ``outputs`` most frequent words; S_w is the public set of the K = ``k``
@@ -37,6 +55,58 @@ Cost
     The neighbour table (and the means of ``auto``) once per vocabulary, cached; then O(1) per word.
 Not to be confused with
     choosing among the K nearest only (CusText), whose supports differ: infinite loss.
+
+``zipf-response``: a power law over the rank of the output among the neighbours of the word.
+
+Definition
+    P(u|w) proportional to (1 + rank_w(u))^-a with a = epsilon/ln n, where rank_w(u) is the position
+    of u in the order of distance from w (w itself has rank 0, ties by row number). ⊥ gives a
+    uniform word.
+Guarantee
+    PROVED: pure epsilon-LDP.  Every word's weights are the same n numbers in another order, so the
+    total cancels and two probabilities differ by at most the first weight over the last,
+    n^a = e^epsilon; uniform 1/n lies between the two.
+    Sampled from integer weights by rank, rounded up below the first, so their ratio is never more.
+Proof
+    docs/proofs.md 2.6
+Source
+    This project.  Any non-increasing score of the rank works the same way:
+    epsilon = score(0) - score(n-1).
+Cost
+    One row of n exact distances, sorted, per distinct word of a batch.
+Not to be confused with
+    ``rank-softmax``, whose ranks are counted from a noisy pivot and not from the true word.
+
+``uniform``: a uniform word whatever the input is.
+
+Definition
+    P(u|w) = 1/n for every word u and every input w, ⊥ included.
+Guarantee
+    PROVED: epsilon = 0, delta = 0.  The distribution does not depend on the input, so every ratio
+    of probabilities is 1; the value of ``epsilon`` is not used.
+Proof
+    docs/proofs.md 2.7
+Source
+    dpsan; the floor of every comparison of utility: what is left is the text's layout.
+Parameters
+    epsilon: any number >= 0, ignored.
+Cost
+    O(1) per word, no table.
+Not to be confused with
+    deleting or masking words, which also shows nothing but is no sample of the vocabulary.
+
+``group-response``: a random word of the same public group, for ``--only``.
+
+Definition
+    Each token that is drawn has a public group and form.  The different words of a unit get
+    different words of their group, by a uniformly random injection that reads no word.
+Guarantee
+    PROVED: the distribution of the output is a function of the groups, of which drawn words are
+    equal, and of what passes.  None of these is protected.
+Proof
+    docs/proofs.md 4.8
+Source
+    This project.
 """
 
 from __future__ import annotations
@@ -44,14 +114,35 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import field, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from dpsan.errors import UsageError
-from dpsan.mechanisms.mechanism import BaseResponse, MetricSpace, parameter
+from dpsan.mechanisms.mechanism import BaseResponse, IntegerResponse, Parameter, parameter
+from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.mechanisms.tables.near_sets import Base, Group
-from dpsan.space.arrays import Floats, Ids, unit_rows
+from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
+from dpsan.privacy.certificate import Certificate, log_ratio
+from dpsan.privacy.guarantee import Claim, Guarantee
+from dpsan.space.arrays import Floats, Ids, Integers, unit_rows
+from dpsan.space.metric_space import MetricSpace
+
+
+class KRR(IntegerResponse):
+    """Randomized response over all words."""
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP; no metric needed."""
+        return self.promise(min(self.epsilon, integer_loss(self.epsilon, space.n, 1)))
+
+    def table(self, space: MetricSpace) -> SparseTable:
+        """Return the table whose near set is the word itself."""
+        if space.n < 2:
+            raise UsageError("krr needs at least 2 words")
+        return SparseTable(space, Base.even(np.arange(space.n), 1), self.epsilon, euclidean=True)
+
 
 _OUTPUTS: Final = (1000, 2000, 5000, 10_000)
 """Values of M that ``auto`` tries, and n."""
@@ -69,12 +160,7 @@ _AUTO_FLOPS: Final = 6e11
 class KnnResponse(BaseResponse):
     """Nearest-K randomized response."""
 
-    name = "knn-response"
-    compared = True
-    summary = "randomized response among the K nearest words: pure LDP"
-    source = "dpsan §knn-response"
     euclidean = True
-    why = "two weights with ratio e^epsilon and the same total for every word"
 
     k: int | str = parameter(
         "auto", "size of each word's set of near words", convert=int, unit="words", low=1
@@ -135,10 +221,7 @@ def _protected(space: MetricSpace, public: tuple[int, ...]) -> Ids:
 
 
 def mean_cosines(
-    space: MetricSpace,
-    outputs: tuple[int, ...],
-    sizes: tuple[int, ...],
-    public: tuple[int, ...],
+    space: MetricSpace, outputs: tuple[int, ...], sizes: tuple[int, ...], public: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
     """Frequency-weighted mean cosine of a word to its nearest outputs and to all of them.
 
@@ -188,3 +271,96 @@ def _inputs(frequencies: Floats, d: int) -> tuple[Ids, Floats]:
     rare = np.arange(frequent, n, step)
     shares = np.concatenate([frequencies[:frequent], frequencies[rare] * float(step)])
     return np.concatenate([np.arange(frequent), rare]), shares / shares.sum()
+
+
+def orders(space: MetricSpace, words: Ids) -> Ids:
+    """Return all words in order of exact distance from each word (not ⊥), shape (m, n): the word
+    itself first, ties by row number.
+    """
+    distances = space.distances(words)
+    distances[np.arange(len(words)), words] = -1.0
+    return np.argsort(distances, axis=1, kind="stable")
+
+
+def rank_weights(epsilon: float, n: int) -> Integers:
+    """Integer weights by rank, shape (n,), non-increasing; ln(first/last) <= epsilon, sum < 2^63.
+
+    Beyond about 60 nats the last weights are 1 and the loss stays below epsilon.
+    """
+    power = epsilon / math.log(n) if n > 1 else 0.0
+    ratios = (1.0 + np.arange(n)) ** -power
+    first = 62 - math.ceil(math.log2(float(ratios.sum()) + 1))
+    first = max(min(first, 61), 0)
+    # Rounded up, after one part in 2^40 for the power itself: never below the exact ratio.
+    # At least 1: beyond 745 nats a ratio is 0 in float64.
+    weights = np.maximum(np.ceil(ratios * (1 + 2.0**-40) * 2.0**first), 1.0).astype(np.uint64)
+    weights[0] = 1 << first
+    return np.minimum.accumulate(weights)
+
+
+class ZipfResponse(IntegerResponse):
+    """Power law over neighbour ranks."""
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Pure LDP; no metric needed."""
+        weights = rank_weights(self.epsilon, space.n)
+        return self.promise(log_ratio(int(weights[0]), int(weights[-1])))
+
+    def certificate(self, space: MetricSpace) -> Certificate | None:
+        """Return the loss of the first weight against the last: all words have the same weights."""
+        return Certificate(
+            method="exact certificate, integer weights by rank",
+            epsilon_ldp=self.guarantee(space).epsilon_ldp,
+            pair=(int(orders(space, np.zeros(1, dtype=np.int64))[0, -1]), 0),
+        )
+
+    def table(self, space: MetricSpace) -> DenseTable:
+        """Return the table of weights by rank."""
+        return DenseTable(space, partial(_rows, space, rank_weights(self.epsilon, space.n)))
+
+
+def _rows(space: MetricSpace, weights: Integers, words: Ids) -> Integers:
+    out = np.empty((len(words), space.n), dtype=np.uint64)
+    np.put_along_axis(out, orders(space, words), weights[None], axis=1)
+    return out
+
+
+class Uniform(IntegerResponse):
+    """A uniform word."""
+
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Accept 0 too: it is the true value."""
+        Parameter(help="", convert=float, low=0).check("epsilon", self.epsilon)
+        object.__setattr__(self, "epsilon", float(self.epsilon))
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        """Nothing is lost."""
+        return self.promise(0.0, claimed=Claim(0.0))
+
+    def table(self, space: MetricSpace) -> SparseTable:
+        """Return the table whose near sets weigh nothing."""
+        return SparseTable(space, Base.even(np.arange(space.n), 1), 0.0, euclidean=True)
+
+
+class GroupResponse(IntegerResponse):
+    """A random word of the group of a word; :mod:`dpsan.only` draws it."""
+
+    name = "group-response"
+    summary = "a random word of the public group of a word"
+    source = "dpsan §group-response"
+
+    epsilon: float = 0.0
+    """LDP epsilon between two numbers of one form that are drawn by value, in nats; else 0."""
+
+    def __post_init__(self) -> None:
+        if self.epsilon:
+            super().__post_init__()
+
+    def guarantee(self, space: MetricSpace) -> Guarantee:
+        return self.promise(
+            epsilon_ldp=self.epsilon,
+            only_groups=True,
+            why="the output depends on the group of a drawn word, and on no word",
+        )
