@@ -138,6 +138,27 @@ def cases(names: str, *rows: Any, ids: Any = None) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(",".join(names.split()), rows, ids=ids)
 
 
+def tables(path: Path) -> dict[str, list[Any]]:
+    """Return the rows of each table of a file: strings, or tuples of the cells between tabs.
+
+    ``== name: what it is about`` is the head of a table.
+    """
+    read: dict[str, list[Any]] = {}
+    for line in filter(None, path.read_text(encoding="utf8").splitlines()[1:]):
+        if line.startswith("== "):
+            rows = read[line[3:].split(":")[0]] = []
+        else:
+            cells = [cell.replace("\\n", "\n").replace("\\t", "\t") for cell in line.split("\t")]
+            rows.append(tuple(cells) if cells[1:] else cells[0])
+    return read
+
+
+def unmarked(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a text without marks, and each marked word with its remark: ``«word|remark»``."""
+    marks = re.compile("«([^»|]*)\\|?([^»]*)»")
+    return marks.sub(r"\1", text), marks.findall(text)
+
+
 def marked(mark: str, values: Iterable[Any], *chosen: Any) -> list[Any]:
     """Return values as parameters, where those that are chosen have a mark."""
     values, marks = [*values], getattr(pytest.mark, mark)
