@@ -138,17 +138,23 @@ def cases(names: str, *rows: Any, ids: Any = None) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(",".join(names.split()), rows, ids=ids)
 
 
-def tables(path: Path) -> dict[str, list[Any]]:
-    """Return the rows of each table of a file: strings, or tuples of the cells between tabs.
+def _character(escape: re.Match[str]) -> str:
+    return str(json.loads(f'"{escape[0]}"'))
 
-    ``== name: what it is about`` is the head of a table.
+
+def tables(name: str) -> dict[str, list[Any]]:
+    r"""Return the rows of each table of tests/NAME.txt: strings, or tuples of cells between tabs.
+
+    ``== name: what it is about`` is the head of a table, and ``# `` begins a remark.  ``\n``,
+    ``\t``, ``\r`` and ``\u200b`` stand for characters.
     """
     read: dict[str, list[Any]] = {}
-    for line in filter(None, path.read_text(encoding="utf8").splitlines()[1:]):
+    escape = re.compile(r"\\([ntr]|u[0-9a-f]{4})")
+    for line in (ROOT / "tests" / f"{name}.txt").read_text(encoding="utf8").split("\n"):
         if line.startswith("== "):
             rows = read[line[3:].split(":")[0]] = []
-        else:
-            cells = [cell.replace("\\n", "\n").replace("\\t", "\t") for cell in line.split("\t")]
+        elif line and not line.startswith("# "):
+            cells = [escape.sub(_character, cell) for cell in line.split("\t")]
             rows.append(tuple(cells) if cells[1:] else cells[0])
     return read
 

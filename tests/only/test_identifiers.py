@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support import ROOT, cases, tables, unmarked
+from support import cases, tables, unmarked
 
 from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -13,7 +13,7 @@ def identifiers():
     return Sanitizer(only="identifiers")
 
 
-@cases("kind marked", *tables(ROOT / "tests" / "only" / "cases.txt")["identifiers"])
+@cases("kind marked", *tables("only/cases")["identifiers"])
 def test_none_of_the_eighteen_kinds_stays(identifiers, kind, marked):
     text, marks = unmarked(marked)
     for at in range(3):

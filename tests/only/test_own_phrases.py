@@ -4,7 +4,7 @@ import json
 from itertools import product
 
 import pytest
-from support import ROOT, cases, tables, unmarked
+from support import cases, tables, unmarked
 
 from dpsan.errors import InputError
 from dpsan.sanitize.classes import explained
@@ -33,7 +33,7 @@ def tokens(only, text):
     return explained(OnlyRewriter(Settings.read(only=only)), text)
 
 
-@cases("marked", *tables(ROOT / "tests" / "only" / "cases.txt")["phrases"])
+@cases("marked", *tables("only/cases")["phrases"])
 def test_a_phrase_is_found_as_a_whole_and_its_words_are_not(own, marked):
     text, marks = unmarked(marked)
     drawn = [row["token"].removesuffix("'s") for row in tokens(own(), text) if row["class"]]

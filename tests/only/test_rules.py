@@ -15,8 +15,8 @@ from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 
 KEY = b"k" * 32
-CASES = tables(ROOT / "tests" / "only" / "cases.txt")
-CASES |= tables(ROOT / "tests" / "only" / "leaks.txt")
+CASES = tables("only/cases")
+CASES |= tables("only/leaks")
 
 
 def words(text):

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from support import ROOT, cases, tables, unmarked
+from support import cases, tables, unmarked
 
 from dpsan import Memo, Sanitizer
 from dpsan.errors import UsageError
 from dpsan.formats.passing import named_type
 
-CASES = tables(ROOT / "tests" / "only" / "cases.txt")
+CASES = tables("only/cases")
 FOUND = [(0, 12, "PERSON"), (27, 33, "city")]
 TEXT = "Zqxorp Blarg met Grace near xville today."
 TABLE = """id,name,town,note

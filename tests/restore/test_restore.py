@@ -9,13 +9,13 @@ from collections import Counter
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support import ROOT, cases, started, tables
+from support import cases, started, tables
 
 from dpsan.errors import OutputError
 from dpsan.restore.map_file import MapWriter, Row, read_map, rows_by_unit
 from dpsan.restore.restoring import Chunks, Originals
 
-CASES = tables(ROOT / "tests" / "restore" / "cases.txt")
+CASES = tables("restore/cases")
 TICKET = CASES["ticket"]
 
 
