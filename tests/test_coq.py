@@ -97,7 +97,7 @@ def test_no_axiom_is_in_the_integers(compiled):
 
 
 @pytest.mark.coq
-@cases("file before after", *tables("coq_weaker")["weaker"])
+@cases("file before after", *tables("cases")["weaker"])
 def test_a_weaker_checker_no_longer_compiles(file, before, after, compiled, tmp_path):
     folder = shutil.copytree(compiled[0], tmp_path / "coq")
     text = (folder / file).read_text()

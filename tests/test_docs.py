@@ -13,7 +13,7 @@ import pytest
 import regex
 import typer
 from docx_files import document, paragraph
-from support import ROOT, marked, skip_without_extra
+from support import ROOT, marked, skip_without_extra, tables
 
 from dpsan.cli.app import app
 from dpsan.formats.kinds import FORMATS, format_class
@@ -73,19 +73,7 @@ def mechanism_man() -> str:
     return "\n".join(out) + "\n"
 
 
-CAPABILITIES = {
-    "nested": "--except",
-    "needs_fields": "--drop-other",
-    "takes_header": "--no-header",
-    "takes_delimiter": "--delimiter",
-    "skips_bad_records": "--bad-records",
-    "leaves_out": "--strict",
-    "copyable": "--copies",
-    "takes_spans": "--spans",
-    "takes_budget": "--budget",
-    "takes_units": "--unit-field",
-    "joinable": "several inputs in one output",
-}
+CAPABILITIES = dict(tables("cases")["capabilities"])
 """Options that some formats take, by the capability that a format declares."""
 
 

@@ -12,6 +12,8 @@ from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
 
+CASES = tables("only/cases")
+
 LIST = ["Zorblax", "New Mills", "Grace Young", "van der Kron", "Saint-Denis", "of the Old Mill"]
 TEXT = (
     "He left {0}, and {1}'s mill for {2}. The newer Mills stayed, Grace met {0}; old Young left.\n"
@@ -76,17 +78,7 @@ def test_a_phrase_comes_back_with_a_map(own, dpsan, tmp_path):
     assert back.stdout.decode() == text
 
 
-@cases(
-    "line",
-    "m@b.org Lopez",
-    "@maria Lopez",
-    "b.org Ltd",
-    "a b c d e",
-    "Haus 5",
-    "New, Mills",
-    "a_b c!",
-    "it's ours now",
-)
+@cases("line", *CASES["lines"])
 def test_what_could_not_be_found_is_refused(own, line):
     with pytest.raises(InputError, match=r"own\.txt:2: "):
         Settings.read(only=own(["Zorblax", line]))

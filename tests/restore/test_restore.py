@@ -316,18 +316,8 @@ def test_an_output_is_for_its_owner_and_replaces_nothing(tmp_path, dpsan):
     dpsan("restore", "-q", "--map", path, source, "-o", out, "--force", status=0)
 
 
-DAMAGED = {
-    "": ":1: not a map of dpsan",
-    "{}\n": ":1: not a map of dpsan",
-    "SECRET\n": ":1: not a map of dpsan",
-    '{"type": "map", "schema": 2, "run": "k"}\n': ":1: a map of another schema than 1",
-    "HEADER\nSECRET\n": ":2: damaged row of a map",
-    'HEADER\n{"unit": "1", "original": null, "replacement": "SECRET"}\n': ":2: damaged row",
-    'HEADER\n{"unit": "1", "original": "", "replacement": "SECRET"}\n': ":2: damaged row of a map",
-    "HEADER\n[]\n": ":2: damaged row of a map",
-    "HEADER\n" + 100_000 * "[" + "\n": ":2: damaged row of a map",
-    'HEADER\n{"unit": "1", "original": "SECR': ":2: torn row of a map",
-}
+DAMAGED = dict(CASES["damaged"]) | {"": ":1: not a map of dpsan"}
+DAMAGED["HEADER\n" + 100_000 * "[" + "\n"] = ":2: damaged row of a map"
 
 
 @pytest.mark.parametrize("content", DAMAGED)
