@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -41,6 +42,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 ALPHA = 1e-9
 """Significance of statistical tests: a sound program fails one in 10^9 runs per test."""
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file, which several tests walk through."""
+    return ast.parse(path.read_text())
 
 
 def hear_signals() -> None:

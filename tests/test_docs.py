@@ -290,6 +290,7 @@ def test_examples_run(line, named_files, shell):
     """As typed; with few words, as what comes out is not the question, but for --fluent."""
     if "jq" in line and not shutil.which("jq"):
         pytest.skip("jq is not installed")
+    line = line.replace("timeout 5", "timeout 1")
     done = shell(line, **({} if "--fluent" in line else {"FEWER_WORDS": "300"}))
     skip_without_extra(done.stderr)
     assert done.returncode == 0, done.stderr

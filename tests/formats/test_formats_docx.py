@@ -28,16 +28,7 @@ def body_of(data):
 
 
 def test_a_document():
-    body = (
-        '<w:p w14:paraId="1A" xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml">'
-        '<w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t xml:space="preserve">one </w:t></w:r>'
-        "<w:r><w:rPr><w:b/></w:rPr><w:t>two</w:t><w:tab/><w:t>&lt;three&#x3E;</w:t></w:r></w:p>"
-        '<w:p/><w:hyperlink r:id="rId2"/><w:p><w:bookmarkStart w:id="0" w:name="_Toc1"/>'
-        '<w:bookmarkEnd w:id="0"/><w:r><w:instrText xml:space="preserve"> TOC \\o "1-3" \\h '
-        "</w:instrText></w:r></w:p>"
-        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>four</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
-        '<w:sectPr><w:headerReference w:type="default" r:id="rId3"/></w:sectPr>'
-    )
+    body = (FILES / "whole.docx.xml").read_text(encoding="utf8")
     data = document(
         body,
         {"word/header1.xml": part("hdr", paragraph("five"))},
@@ -210,21 +201,9 @@ def test_prefixes_and_identifiers_that_are_words_are_not_written():
 
 def test_two_documents_of_a_person_share_no_identifier():
     """What Word makes at random, once for a session, a list or a template."""
-    body = (
-        '<w:p><w:bookmarkStart w:id="0" w:name="_Toc19283746"/><w:bookmarkEnd w:id="0"/>'
-        '<w:hyperlink w:anchor="_Toc19283746"><w:r><w:t>a</w:t></w:r></w:hyperlink><w:r>'
-        "<w:instrText> PAGEREF _Toc19283746 \\h </w:instrText></w:r></w:p>"
-        '<w:p><w:bookmarkStart w:id="1" w:name="_Ref99"/><w:bookmarkEnd w:id="1"/></w:p>'
-    )
-    layout = {
-        "styles": '<w:style w:styleId="x" w:rsidR="0A1B2C3D"><w:rsid w:val="0A1B2C3D"/></w:style>',
-        "numbering": '<w:abstractNum w:abstractNumId="0"><w:nsid w:val="0A1B2C3D"/>\n'
-        "<w:tmpl\nw:val='0A1B2C3D' ></w:tmpl><w:lvl w:ilvl=\"0\" w:tplc='0A1B2C3D'/>"
-        "</w:abstractNum>"
-        '<w:num w:numId="1" x:durableId="0A1B2C3D" xmlns:x="u"/>',
-        "fontTable": '<w:font w:name="A"><w:embedRegular w:fontKey="{0A1B2C3D-1}"/></w:font>',
-    }
-    theme = '<a:t xmlns:a="a"><a:ext><t:themeFamily xmlns:t="t" vid="{0A1B2C3D-1}"/></a:ext></a:t>'
+    body = (FILES / "identifiers.docx.xml").read_text(encoding="utf8")
+    layout = dict(CASES["layout"])
+    theme = layout.pop("theme")
     parts = {f"word/{name}.xml": part(name, inner) for name, inner in layout.items()}
     rows = [("numbering", "numbering.xml", ""), ("fontTable", "fontTable.xml", "")]
     parts["word/theme/theme1.xml"] = theme

@@ -173,7 +173,7 @@ FRAGMENTS += [DRAWN["footnote"]["body"].replace(MARK, "b")]
 FRAGMENTS += ["<draw:a>", "</draw:a>", '<text:s text:c="7"/>', "<text:tab/>", "&amp;", "&#9;", "\n"]
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.binary(max_size=60), st.lists(st.sampled_from(FRAGMENTS), max_size=12))
 def test_any_bytes(data, fragments):
     for given_ in (data, odt("".join(fragments)), odt(members={"content.xml": data})):
