@@ -57,9 +57,10 @@ def definitions(path):
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     yield from (module, module.split(".")[-1])
     for node in parsed(path).body:
-        inner = ast.walk(node) if isinstance(node, ast.ClassDef) else ()
-        members = [f"{node.name}.{name}" for each in inner for name in names_of(each)]
-        for name in [*names_of(node), *members]:
+        names = names_of(node)
+        if isinstance(node, ast.ClassDef):
+            names += [f"{node.name}.{it}" for each in ast.walk(node) for it in names_of(each)]
+        for name in names:
             yield from (name, name.split(".")[-1], f"{module}.{name}")
 
 
