@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -41,6 +42,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 ALPHA = 1e-9
 """Significance of statistical tests: a sound program fails one in 10^9 runs per test."""
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a file, which several tests walk through."""
+    return ast.parse(path.read_text())
 
 
 def hear_signals() -> None:
@@ -136,6 +143,33 @@ def skip_without_extra(stderr: str) -> None:
 def cases(names: str, *rows: Any, ids: Any = None) -> pytest.MarkDecorator:
     """Run a test for each row of a table, whose columns are the arguments of these names."""
     return pytest.mark.parametrize(",".join(names.split()), rows, ids=ids)
+
+
+def _character(escape: re.Match[str]) -> str:
+    return str(json.loads(f'"{escape[0]}"'))
+
+
+def tables(name: str) -> dict[str, list[Any]]:
+    r"""Return the rows of each table of tests/NAME.txt: strings, or tuples of cells between tabs.
+
+    ``== name: what it is about`` is the head of a table, and ``# `` begins a remark.  ``\n``,
+    ``\t``, ``\r`` and ``\u200b`` stand for characters.
+    """
+    read: dict[str, list[Any]] = {}
+    escape = re.compile(r"\\([ntr]|u[0-9a-f]{4})")
+    for line in (ROOT / "tests" / f"{name}.txt").read_text(encoding="utf8").split("\n"):
+        if line.startswith("== "):
+            rows = read[line[3:].split(":")[0]] = []
+        elif line and not line.startswith("# "):
+            cells = [escape.sub(_character, cell) for cell in line.split("\t")]
+            rows.append(tuple(cells) if cells[1:] else cells[0])
+    return read
+
+
+def unmarked(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a text without marks, and each marked word with its remark: ``«word|remark»``."""
+    marks = re.compile("«([^»|]*)\\|?([^»]*)»")
+    return marks.sub(r"\1", text), marks.findall(text)
 
 
 def marked(mark: str, values: Iterable[Any], *chosen: Any) -> list[Any]:

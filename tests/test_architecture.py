@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from size import lines
-from support import launched
+from support import launched, parsed
 
 from dpsan.mechanisms import DEFAULT_MECHANISM, MECHANISMS
 
@@ -35,11 +35,6 @@ MODULES = {module_of(path): path for path in FILES}
 
 
 @functools.cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-@functools.cache
 def imports(path: Path) -> frozenset[str]:
     """Every module that a file imports, in whatever form and however deep."""
     return frozenset(_imported(path))
@@ -48,7 +43,7 @@ def imports(path: Path) -> frozenset[str]:
 def _imported(path: Path):
     package = module_of(path).split(".")
     package = package if path.name == "__init__.py" else package[:-1]
-    for node in ast.walk(tree(path)):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             for each in node.names:
                 yield each.name
@@ -128,7 +123,7 @@ def test_mechanisms_open_no_file():
         if path.name in ("registry.py", "mechanism.py"):
             continue
         assert "pathlib" not in {module.split(".")[0] for module in imports(path)}, path
-        for node in ast.walk(tree(path)):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func).rpartition(".")[2]
                 assert called not in {"open", "read_text", "read_bytes", "memmap", "fromfile"}, path
@@ -177,7 +172,7 @@ def test_training_draws_for_public_text_alone():
 def test_no_fallback_on_errors():
     """An exception handler that hands back the raw word is the field's defect 9."""
     for path in [*(PACKAGE / "mechanisms").rglob("*.py"), PACKAGE / "sanitize" / "rewriting.py"]:
-        for node in ast.walk(tree(path)):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ExceptHandler):
                 assert node.type is not None, path
                 assert ast.unparse(node.type) not in ("Exception", "BaseException"), path
@@ -207,7 +202,7 @@ def test_variables_are_named_by_nouns():
     """Issue 57 wants fewer than 60 such bindings; 1,100 had grown in a year."""
     bound = []
     for path in FILES:
-        for node in ast.walk(tree(path)):
+        for node in ast.walk(parsed(path)):
             stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
             name = node.id if stored else node.arg if isinstance(node, ast.arg) else ""
             bound += [f"{path.name}: {name}"] * (name in PRONOUNS)
@@ -221,7 +216,7 @@ def test_adding_a_mechanism_touches_four_places():
     """
     constants = {}
     for path in FILES:
-        values = [each.value for each in ast.walk(tree(path)) if isinstance(each, ast.Constant)]
+        values = [each.value for each in ast.walk(parsed(path)) if isinstance(each, ast.Constant)]
         strings = {value for value in values if isinstance(value, str)}
         constants[str(path.relative_to(PACKAGE))] = strings
     tests = [path.read_text() for path in Path(__file__).parent.rglob("*.py")]

@@ -9,7 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 from analysis.test_certificate_file import checked, lines_of, made, sealed, written
-from support import ROOT, cases, make_embeddings
+from support import ROOT, cases, make_embeddings, tables
 
 from dpsan.mechanisms.optimal_response import OptimalResponse
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -96,36 +96,8 @@ def test_no_axiom_is_in_the_integers(compiled):
     assert compiled[1].count("Closed under the global context") >= 5
 
 
-WEAKER = {
-    "Checker.v": [
-        ("(v <=? w) && below", "true && below"),
-        ("(v <=? w) && below", "(v <=? S w) && below"),
-        ("(C <=? total b) &&", "true &&"),
-        ("(total x =? C)) rows", "(total x <=? C)) rows"),
-        ("(total x =? C)) rows", "(total x =? C)) (tl rows)"),
-    ],
-    "Sampler.v": [
-        ("r <? a * total x then", "r <=? a * total x then"),
-        ("if r <? w then 0", "if r <=? w then 0"),
-        ("nat := N - N mod bound", "nat := N"),
-    ],
-    "Sparse.v": [
-        ("then N.leb m w && within", "then within"),
-        ("N.succ u) s' b' else within", "N.succ u) s b' else within"),
-        ("[] => true | _ => false end\n  | w", "[] => true | _ => true end\n  | w"),
-        ("within 0 s b && N.eqb", "N.eqb"),
-        ("&& N.eqb (sum (map snd s)) C)", ")"),
-        ("N.leb C (sum b) && forallb", "forallb"),
-        ("N.ltb 0 D &&", "true &&"),
-        ("N.eqb (D * N.div w D)%N w", "true"),
-        ("Z.ltb 0 q &&\n", "true &&\n"),
-        ("(Z.of_N D + Z.of_N a) * one", "(Z.of_N D + Z.of_N a - 1) * one"),
-    ],
-}
-
-
 @pytest.mark.coq
-@cases("file before after", *((file, *each) for file, some in WEAKER.items() for each in some))
+@cases("file before after", *tables("cases")["weaker"])
 def test_a_weaker_checker_no_longer_compiles(file, before, after, compiled, tmp_path):
     folder = shutil.copytree(compiled[0], tmp_path / "coq")
     text = (folder / file).read_text()

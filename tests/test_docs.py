@@ -12,7 +12,7 @@ import pytest
 import regex
 import typer
 from docx_files import document, paragraph
-from support import ROOT, marked, skip_without_extra
+from support import ROOT, marked, skip_without_extra, tables
 
 from dpsan.cli.app import app
 from dpsan.formats.kinds import FORMATS, format_class
@@ -74,19 +74,7 @@ def mechanism_man() -> str:
     return "\n".join(out) + "\n"
 
 
-CAPABILITIES = {
-    "nested": "--except",
-    "needs_fields": "--drop-other",
-    "takes_header": "--no-header",
-    "takes_delimiter": "--delimiter",
-    "skips_bad_records": "--bad-records",
-    "leaves_out": "--strict",
-    "copyable": "--copies",
-    "takes_spans": "--spans",
-    "takes_budget": "--budget",
-    "takes_units": "--unit-field",
-    "joinable": "several inputs in one output",
-}
+CAPABILITIES = dict(tables("cases")["capabilities"])
 """Options that some formats take, by the capability that a format declares."""
 
 
@@ -294,6 +282,7 @@ def test_examples_run(line, named_files, shell):
     """As typed; with few words, as what comes out is not the question, but for --fluent."""
     if "jq" in line and not shutil.which("jq"):
         pytest.skip("jq is not installed")
+    line = line.replace("timeout 5", "timeout 1")
     done = shell(line, **({} if "--fluent" in line else {"FEWER_WORDS": "300"}))
     skip_without_extra(done.stderr)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,7 @@ import ast
 import re
 from functools import cache
 
-from support import ROOT
+from support import ROOT, parsed
 
 NAMES = "README.md", "CONTRIBUTING.md", "SECURITY.md", "vocab/README.md", "man/dpsan.1"
 PAGES = (*(ROOT / name for name in NAMES), *sorted((ROOT / "docs").glob("*.md")))
@@ -21,11 +21,6 @@ WITHIN = re.compile(r"(`\w+`) in\s+`([\w/.-]+\.py)`")
 ROLE = re.compile(r":(?:mod|class|func|data|meth|attr):`~?([\w.]+)(?:\s*<[^>]*>)?`")
 PROOF = re.compile(r"proofs\.md (\d(?:\.\d)*)")
 NUMBER = re.compile(r"^(?:## |\*\*|\*)(\d(?:\.\d)*)\.? ", re.M)
-
-
-@cache
-def parsed(path):
-    return ast.parse(path.read_text())
 
 
 def docstrings(path):
@@ -62,9 +57,10 @@ def definitions(path):
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     yield from (module, module.split(".")[-1])
     for node in parsed(path).body:
-        inner = ast.walk(node) if isinstance(node, ast.ClassDef) else ()
-        members = [f"{node.name}.{name}" for each in inner for name in names_of(each)]
-        for name in [*names_of(node), *members]:
+        names = names_of(node)
+        if isinstance(node, ast.ClassDef):
+            names += [f"{node.name}.{it}" for each in ast.walk(node) for it in names_of(each)]
+        for name in names:
             yield from (name, name.split(".")[-1], f"{module}.{name}")
 
 
@@ -72,8 +68,10 @@ def names_of(node):
     """The names that a statement defines; attributes of ``self`` too."""
     if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
         return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    names = [ast.unparse(each) for target in targets if target for each in ast.walk(target)]
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return []
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    names = [ast.unparse(each) for target in targets for each in ast.walk(target)]
     return [name.removeprefix("self.") for name in names]
 
 

@@ -9,7 +9,7 @@ import sys
 import faiss
 import numpy as np
 import pytest
-from support import ROOT, cases
+from support import ROOT, cases, tables
 
 from dpsan import load_embeddings
 from dpsan.embeddings.loading import load_bundled
@@ -98,21 +98,7 @@ def test_words_of_personal_data_and_of_opinions(english):
     assert [word for word in wanted if word not in english.key_to_index] == []
 
 
-KINDS = {
-    "monday": "tuesday wednesday thursday friday saturday sunday",
-    "january": "february march april june july august september october november december",
-    "seven": "one two three four five six eight nine ten eleven twelve",
-    "7": " ".join(map(str, range(32))),
-    "1985": " ".join(map(str, range(1950, 2022))),
-    "john": "william james thomas george andrew paul matthew samuel",
-    "chicago": "boston detroit philadelphia york cleveland baltimore",
-    "germany": "austria poland hungary belgium france denmark prussia",
-    "mother": "father grandmother daughter wife sister parents",
-    "doctor": "physician doctors surgeon psychiatrist dentist physicians",
-    "diabetes": "asthma cancer hypertension epilepsy obesity disease",
-    "coffee": "tea drink beer drinks wine cocoa chocolate milk",
-    "euros": "euro usd dollars pounds million cents francs",
-}
+KINDS = dict(tables("cases")["kinds"])
 
 
 def test_neighbours_are_of_a_kind_and_no_opposites(english, nearest):

@@ -14,63 +14,15 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from support import ROOT, tables
+
 PEOPLE = [
     *(("Maria Gonzalez", "mgonzalez"), ("Kwabena Osei", "kosei"), ("Ingrid Lindqvist", "ilind")),
     *(("Anna Chen", "achen42"), ("Tomasz Nowak", "nowak"), ("Grace Young", "gyoung")),
     ("Hope Walker", "walker"),
 ]
-ERROR = """Traceback (most recent call last):
-  File "/home/{login}/projects/billing/app/services/invoice_service.py", line 214, in create_invoice
-    customer = CustomerRepository.find_by_email(session, email="{email}")
-  File "/usr/lib/python3.11/site-packages/sqlalchemy/orm/session.py", line 2351, in execute
-    self._handle_dbapi_exception(error, statement, parameters, cursor, context)
-sqlalchemy.exc.IntegrityError: (psycopg2.errors.UniqueViolation) duplicate key value
-KeyError: 'customer_id'"""
-CODE = """import pandas as pd
-from pathlib import Path
-
-def load_orders(path: Path, *, limit: int | None = None) -> pd.DataFrame:
-    # asked for by {name}
-    orders = pd.read_csv(path).dropna().groupby("customer_id").agg({"total": "sum"})
-    return orders.head(limit) if limit is not None else orders
-"""
-TRACE = [
-    {"type": "message", "role": "user", "content": "{name} ({email}) cannot log in."},
-    {
-        "type": "message",
-        "role": "assistant",
-        "content": [{"type": "text", "text": "I look up the account of {name} first."}],
-        "usage": {"input_tokens": 1284, "cost": 0.0150, "cached": False},
-    },
-    {
-        "type": "tool_call",
-        "name": "find_user",
-        "arguments": json.dumps({"name": "{name}", "limit": 5, "fields": ["email", "last_login"]}),
-    },
-    {
-        "type": "tool_result",
-        "content": json.dumps({"found": True, "email": "{email}", "home": "/home/{login}/"}),
-        "duration_ms": 41.5,
-    },
-    {"type": "tool_result", "is_error": True, "content": ERROR},
-    {"type": "tool_call", "name": "write_file", "arguments": json.dumps({"text": CODE})},
-    {"type": "tool_call", "name": "bash", "arguments": r"type C:\Users\{login}\AppData\app.log"},
-    {
-        "type": "message",
-        "role": "assistant",
-        "content": [{"type": "text", "text": "It raised an IntegrityError. I wrote to {email}."}],
-    },
-]  # fmt: skip
-LOG = [
-    "ERROR [worker-3] billing.tasks.SendInvoice: timeout, retrying (attempt 2/5) for {email}",
-    "INFO nginx: {ip} - {login} [request] \"GET /api/v1/orders HTTP/1.1\" 200 1532 \"-\"",
-    "WARN com.example.billing.InvoiceController - NullPointerException user={login}",
-    "\tat java.util.concurrent.ThreadPoolExecutor.runWorker(ThreadPoolExecutor.java:1149)",
-    "DEBUG kubectl get pods -n production; docker compose up -d; systemctl restart postgresql",
-    "sudo: {login} : TTY=pts/0 ; PWD=/home/{login} ; USER=root ; COMMAND=/usr/bin/apt update",
-    "thread 'main' panicked at src/main.rs:42:5: called `Option::unwrap()` on a `None` value",
-    "AttributeError: 'NoneType' object has no attribute 'strip'; opened by {name}",
-]  # fmt: skip
+TRACE = json.loads((ROOT / "tests" / "traces.json").read_text(encoding="utf8"))
+LOG = tables("cases")["log"]
 _PLACE = re.compile(r"\{(name|email|login|ip)\}")
 
 

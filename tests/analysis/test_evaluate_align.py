@@ -10,7 +10,7 @@ import pytest
 import read_back
 from hypothesis import given
 from hypothesis import strategies as st
-from support import cases, embed, make_embeddings, write_gaps
+from support import embed, make_embeddings, write_gaps
 
 from dpsan import load_embeddings
 from dpsan.analysis.evaluate import Question, evaluate, shown
@@ -185,21 +185,6 @@ def test_a_person_is_hidden_where_no_word_about_them_is_read(tmp_path):
     path.write_text(json.dumps({"spans": [{"start": 0, "end": 2, "subject": 5}]}))
     with pytest.raises(InputError, match=":1: not an object with a list of spans"):
         locate(path, two_texts())
-
-
-@cases(
-    "text message",
-    ('{"spans":[]}', "spans of 1 records, and there are more"),
-    ('{"spans":[]}\n{"no":1}\n', ":2: not an object with a list of spans"),
-    ('{"spans":[]}\n{"spans":[{"start":5,"end":30}]}\n', ":2: record 2: a span ends after"),
-)
-def test_mistakes_name_file_and_line(tmp_path, text, message):
-    path = tmp_path / "spans.jsonl"
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        locate(path, two_texts())
-    assert str(caught.value).startswith(str(path))
-    assert message in str(caught.value)
 
 
 # Readability: perplexities by hand, and what they tell of order, case and unknown words.

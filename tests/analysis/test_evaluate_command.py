@@ -5,11 +5,13 @@ import sys
 import linkage
 import pytest
 from read_back import Page
-from support import cases, need_extra, skip_without_extra
+from support import cases, need_extra, skip_without_extra, tables
 
 from dpsan.analysis.evaluate.accuracy import Labelled, judge
 from dpsan.cli import app
 from dpsan.errors import ExtraMissingError
+
+CASES = tables("analysis/cases")
 
 SECRET = "Zanzibarquux"  # noqa: S105
 WORDS = [f"word{i}" for i in range(40)]
@@ -140,28 +142,12 @@ def test_no_word_of_the_text_anywhere(dpsan, folder):
     assert SECRET in table
 
 
-@cases(
-    "arguments status message",
-    (["o.txt", "twice.txt"], 1, "twice.txt: 240 records where o.txt has 120"),
-    (["-k", "no", "o.csv", "s.csv"], 1, "o.csv: no column 'no' (columns: label, body)"),
-    (["-k", "body", "o.csv", "s.csv", "--labels", "no"], 1, "o.csv: no column 'no' (columns: "),
-    (["--labels", "x", "o.txt", "s.txt"], 2, "--labels is for jsonl, json, csv, tsv and"),
-    (["-k", "t", "--labels", "x", "o.jsonl", "s.jsonl"], 1, "o.jsonl:1: no string or number"),
-    (["--audit", "o.txt", "o.txt", "s.txt"], 1, "o.txt:1: not an audit of dpsan"),
-    (["--audit", "audit.jsonl", "--vocab-size", "9", "o.txt", "s.txt"], 2, "other embeddings"),
-    (["--audit", "audit.jsonl", "-e", "3", "o.txt", "s.txt"], 2, "--audit excludes"),
-    (["-e", "3", "-m", "kr", "o.txt", "s.txt"], 2, "did you mean 'krr'"),
-    (["--test-original", "o.txt", "o.txt", "s.txt"], 2, "leave them out"),
-    (["--spans", "v.txt", "o.txt", "s.txt"], 1, "v.txt:1: not JSON (such as {"),
-    # Told before any work: the embeddings and texts are missing too.
-    (["--language-model", "p.txt", "o.txt", "s.txt"], 2, "leave it out"),
-    (["--html", "v.txt", "-E", "none", "x", "y"], 1, "v.txt: exists"),
-)
-def test_mistakes(dpsan, folder, arguments, status, message):
+@cases("status message arguments", *CASES["mistakes"])
+def test_mistakes(dpsan, folder, status, message, arguments):
     own = () if "-E" in arguments else ("-E", "v.txt")
-    done = dpsan("evaluate", *own, *arguments, cwd=folder)
+    done = dpsan("evaluate", *own, *arguments.split(), cwd=folder)
     skip_without_extra(done.stderr.decode())
-    assert (done.returncode, done.stdout) == (status, b"")
+    assert (done.returncode, done.stdout) == (int(status), b"")
     assert message in done.stderr.decode()
     assert len(done.stderr.splitlines()) == 1
 

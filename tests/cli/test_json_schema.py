@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from json_schema import learned, wrong
-from support import ROOT, cases, needs_gensim
+from support import ROOT, cases, needs_gensim, tables
 
 PATH = ROOT / "docs/json.schema.json"
 WORDS = re.findall(
@@ -27,32 +27,9 @@ MAPS = ("parameters", "dropped", "figures", "groups", "misfit", "only", "noted",
 """Objects whose keys are data."""
 
 V = "-E v.txt"
-SAMPLES = {
-    "verify": [f"-e 3 {V}", f"-e 3 -m santext-plus --allow-unproved {V}", f"-e 3 -m laplace {V}"],
-    "verify --only": ["--only people"],
-    "calibrate": [f"--unchanged .3 {V}", f"-m laplace --epsilon-ldp 3 {V}"],
-    "compare": [
-        f"-m krr -m laplace -m custext --epsilon-ldp 2 --seeds 2 {V}",
-        f"-m krr -m laplace --epsilon-ldp 2 --seeds 2 {V} --data a.tsv -k text --labels label",
-    ],
-    "explain": [f"-e 3 maria zzzq --unknown {V}", f"-e 3 -m laplace maria {V}"],
-    "explain --only": ["--only people 'Maria met John in Paris.'"],
-    "evaluate": [
-        f"-e 3 {V} c.txt d.txt",
-        f"--audit audit.jsonl {V} c.txt d.txt",
-        f"{V} -k text a.tsv a.tsv --labels label",
-        f"-e 3 {V} -k text a.tsv a.tsv --spans spans.jsonl",
-    ],
-    "preview": ["-e 8 b.txt"],
-    "report": ["audit.jsonl", "only.jsonl", "class.jsonl"],
-    "mechanisms": [""],
-    "mechanisms NAME": ["laplace", "knn-response"],
-    "train": ["a.txt -o own.npz --force --dimensions 8 --epochs 1"],
-    "index FILE": ["v.txt"],
-    "headers": ["a.tsv"],
-    "estimate": [f"-e 3 {V} s.txt t.txt --list people=maria,john --top 2"],
-}
-"""Options of each answer with a shape of its own."""
+SAMPLES: dict[str, list[str]] = {}
+for _name, _options in tables("cli/cases/json")["samples"]:
+    SAMPLES.setdefault(_name, []).append("" if _options == "-" else _options)
 
 
 def make_files(folder, run):

@@ -6,10 +6,12 @@ from dataclasses import fields
 from hashlib import sha256
 
 import pytest
-from support import ROOT, cases
+from support import ROOT, cases, tables
 
 from dpsan.cli.policy import options_of_a_policy
 from dpsan.cli.rewrite import Rewrite
+
+CASES = tables("cli/cases/policy")
 
 TABLE = "id,text,name\n1,Maria met John,Maria\n"
 
@@ -60,36 +62,7 @@ def test_files_of_a_policy_lie_beside_it(dpsan, tmp_path):
     assert (done.returncode, done.stdout) == (2, b"")
 
 
-@cases(
-    "policy told",
-    ('\nonyl = "people"', ":2: a policy has no 'onyl' (did you mean 'only'?)"),
-    (
-        'epsilon = 8\nonly = "people',
-        ":2: not TOML: Illegal character '\\n' (texts in quotes: only =",
-    ),
-    ("only = people", ":1: not TOML: Invalid value (texts in quotes: only ="),
-    ('only = "people"\n\nonly = "names"', ":3: only is given twice (once: several values have"),
-    ("drop-other = true\ndrop_other = true", ":2: drop_other is given twice (once:"),
-    ('\nonly = "people,none.txt"', ":2: only: no class and no file 'none.txt' ("),
-    ('\nonly = "people,none.txt:names"', ":2: only: no class and no file 'none.txt' ("),
-    ('epsilon = 8\nmechanism = "none.py:X"', ":2: mechanism: none.py: no such file"),
-    ('epsilon = 8\nmechanism = "knn-response"\nparam = ["k=x"]', ":3: param: k must be"),
-    ('only = ["people"]', ":1: only must be a string or a number"),
-    ("only = true", ":1: only must be a string or a number"),
-    ("fluent = 1", ":1: fluent must be true or false"),
-    ("[only]\nx = 1", ":1: only must be a string or a number"),
-    ('seed = "x"', ":1: a policy has no 'seed'"),
-    ('output = "x"', ":1: a policy has no 'output'"),
-    ('# words\nepsilon = "eight"', ":2: epsilon must be a number, without quotes"),
-    ("epsilon = -3", ":1: epsilon: --epsilon must be > 0"),
-    ('epsilon = 8\nunknown = "msk"', ":2: unknown: --unknown must be one of sample, mask (got"),
-    ('\nonly = "poeple"', ":2: only: no class and no file"),
-    ('only = "people"\nconsistent = "no"', ":2: consistent: --consistent must be"),
-    ('only = "people"\nepsilon = 8', ":1: only: only and epsilon exclude each other"),
-    ('only = "people"\nfield = ["text"]', ":2: field: text has no --field"),
-    ('only = "people"\nfield = []', ":2: field must be"),
-    ('epsilon = 8\n"keep" = "none.txt"', ":2: keep: none.txt: no such file"),
-)
+@cases("policy told", *CASES["policies"])
 def test_what_is_wrong_with_a_policy_is_one_line_that_names_its_place(run, policy, told):
     done = run(f"{policy}\n", "a.txt")
     assert done.returncode in (1, 2)

@@ -8,10 +8,12 @@ import signal
 import numpy as np
 import pytest
 from embeddings.test_training import sentences
-from support import cases, needs_gensim, started, wait_for
+from support import cases, needs_gensim, started, tables, wait_for
 
 from dpsan import load_embeddings
 from dpsan.errors import EmbeddingError
+
+CASES = tables("cli/cases/errors")
 
 pytestmark = needs_gensim
 FAST = ("--least", "5", "--dimensions", "16", "--epochs", "2")
@@ -55,22 +57,13 @@ def test_what_people_see(dpsan, folder):
     assert max(map(len, lines)) <= 80
 
 
-@cases(
-    "arguments status why",
-    (("t.txt.gz", "cut.gz", "-o", "o.npz"), 1, "cut.gz: gzip data ends too early"),
-    (("latin.txt", "-o", "o.npz"), 1, "latin.txt:1: not UTF-8 (iconv -t UTF-8 converts it)"),
-    (("t.txt.gz", "-o", "o.npz", "--least", "99999"), 1, "words occur 99999 times or more"),
-    (("t.txt.gz", "-o", "there.npz"), 1, "there.npz: exists (--force replaces it)"),
-    (("t.txt.gz", "--synonyms", "s", "-o", "o.npz"), 2, "vocab/recipe/counter_fitting.py"),
-    (("t.txt.gz", "-o", "o.npz", "--dimensions", "1"), 2, "--dimensions"),
-    (("t.txt.gz", "-o", "no/o.npz"), 1, "cannot create"),
-)
-def test_errors(dpsan, folder, arguments, status, why):
+@cases("status why arguments", *CASES["train"])
+def test_errors(dpsan, folder, status, why, arguments):
     (folder / "cut.gz").write_bytes((folder / "t.txt.gz").read_bytes()[:-30])
     (folder / "latin.txt").write_bytes("CANARY schön".encode("latin-1"))
     (folder / "there.npz").write_text("mine")
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    done = dpsan("train", *arguments, cwd=folder, status=status)
+    done = dpsan("train", *arguments.split(), cwd=folder, status=int(status))
     assert why in done.stderr.decode()
     assert b"CANARY" not in done.stderr
     assert done.stderr.count(b"\n") == 1

@@ -10,7 +10,7 @@ import pytest
 from embedding_files import FORMATS, WORDS, D, binary_rows, text_rows, vectors, write_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import cases, needs_gensim
+from support import cases, needs_gensim, tables
 
 from dpsan.embeddings import file_digest, files, load
 from dpsan.embeddings.readers import plain_numbers
@@ -211,25 +211,10 @@ FASTTEXT = (
 THREE = WORDS[:3], vectors()[:3]
 PACKED = gzip.compress(b"a 1 2\n" * 99)
 # The message, which begins with the name of the file, and what is in the file.
-MESSAGES = {
+MESSAGES = {message: text.encode() for message, text in tables("embeddings/cases")["messages"]}
+MESSAGES |= {
     "empty.txt: empty file": b"",
-    "short.txt: line 3: 2 numbers, expected 3": b"2 3\na 1 2 3\nsesame 1 2\n",
-    "long.txt: line 2: 4 numbers, expected 3": b"1 3\nsesame 1 2 3 4\n",
-    "odd.txt: line 2: 1 numbers, expected 3": b"1 3\na 1 sesame 3\n",
-    "last.txt: line 2: 0 numbers, expected 3": b"1 3\na 1 2 sesame\n",
-    "score.txt: line 3: 1 numbers, expected 3": b"2 3\nb 1 2 3\na 1 1_0 3\n",
-    "glue.txt: line 2: 0 numbers, expected 3": b"1 3\na 1 2-3\n",
-    "few.txt: line 3: the file ends after 1 of 9 rows": b"9 3\na 1 2 3\n",
-    "many.txt: line 3: more rows than the header's 1": b"1 3\na 1 2 3\nsesame 1 2 3\n",
-    "hole.txt: line 3: 0 numbers, expected 3": b"2 3\na 1 2 3\n\nb 1 2 3\n",
-    "none.txt: line 1: the header says 0 rows": b"0 3\n",
-    "flat.txt: line 1: 0 dimensions, expected 1 to 10000": b"3 0\n",
-    "wide.txt: line 1: 10001 dimensions, expected 1 to 10000": b"3 10001\n",
-    "glove.txt: line 3: 2 numbers, expected 3": b"a 1 2 3\nb 1 2 3\nsesame 1 2\n",
-    "gap.txt: line 2: 0 numbers, expected 3": b"a 1 2 3\n\nsesame 1 2 3\n",
-    f"prose.txt: {NO_FILE}": b"open sesame\n",
     f"bytes.txt: {NO_FILE}": bytes(range(1, 32)),
-    "zeros.txt: no usable row: 2 zero": b"a 0 0\nb 0 0\n",
     "line.txt: line 1: longer than 1 MB": b"x" * (1 << 20) + b"xx 1\n",
     "cut.bin: row 3: the file ends after 2 of 20 rows": b"20 6\n" + binary_rows(*THREE)[:-2],
     "few.bin: row 4: the file ends after 3 of 20 rows": b"20 6\n" + binary_rows(*THREE, b"\n"),
@@ -237,7 +222,6 @@ MESSAGES = {
     "word.bin: row 1: a word longer than 1 MB": b"2 6\n\0" + b"x" * (3 << 20),
     "zip.npz: damaged zip file, or one of other data": b"PK\x03\x04sesame",
     f"model.bin: {FASTTEXT}": bytes.fromhex("ba164f2f0c000000"),
-    "a.txt: bzip2 is not read (convert it to plain text or .gz)": b"BZh91AY",
     "cut.gz: the compressed data end too early": PACKED[:-9],
     "bad.gz: the compressed data are damaged": PACKED[:-8] + b"sesame!!",
     "twice.gz: compressed twice (gunzip it once)": gzip.compress(gzip.compress(b"a 1\n")),

@@ -11,7 +11,7 @@ from docx_files import document, paragraph
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, marker, through
-from support import cases
+from support import ROOT, cases, tables
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
@@ -128,17 +128,8 @@ def test_an_article_follows_the_word_behind_the_end_of_a_text(folder, dpsan):
 
 
 IDENTITY, MARKER = identity(), marker()
-WHOLE = b"""\xef\xbb\xbf<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Letters &amp; notes</title>
-<meta name=viewport content="width=device-width">
-<style><!-- p { color: red } --></style><script>var a = "x < b";</script>
-</head>\r\n<body class=main><p id='a'>One <b>two</b>,&nbsp;three&mdash;four &#8212; five? &gt;
-<a href="#a" title='a "title"'>web</a><br/><BR><img src="http://x.org/@2x?b&amp;c" alt="six">
-<!--[if mso]><o:p>&nbsp;</o:p><![endif]--><!--[if !mso]><!--><hr><!--<![endif]--><!---->
-<textarea rows=3>seven <b> eight</textarea><svg viewBox="0 0 1 1"><path d="M0 0"/></svg>
-<table width=50% border=0 cellspacing=0><tr><td onclick="f('x')">&laquo;</td></tr></table>
-</body></html>
-"""
+CASES, FILES = tables("formats/cases"), ROOT / "tests" / "formats" / "files"
+WHOLE = (FILES / "whole.html").read_bytes()
 
 
 def run(data, *fields, sanitizer=LETTERED, **more):
@@ -195,21 +186,8 @@ def test_no_broken_page_lets_a_word_pass(page):
     assert "zorblatt" not in unescape(found).lower()
 
 
-PLANTED = """<p>{} <p title="{}"> <p title='{}'> <img alt={}> <input value="{}" placeholder="{}">
-<option label="{}"> <table summary="{}"> <p aria-label="{}"> <p data-note="{}"> <!--{}--> <!{}>
-<meta name=description content="{}"> <meta property="og:title" content="{}"> <title>{}</title>
-<textarea>{}</textarea> <noscript>{}</noscript> <template>{}</template> <a href="mailto:{}@x.org">
-<a href="tel:{}"> <a href="&#109;ailto:{}"> <a href="//x.org/@{}"> <a href="https://x.org/u/{}?n={}">
-<img src="cid:{}"> <img srcset="/{}.png 2x"> <img src="data:image/svg+xml,<text>{}">
-<a href="javascript:'{}'">
-<iframe srcdoc="{}"></iframe> <iframe src="data:text/html,{}"></iframe> <time datetime="{}">
-<script type="application/ld+json">{{"name": "{}"}}</script> <script type=text/x-t>{}</script>
-<![CDATA[{}]]> <?php {} ?> <xmp>{}</xmp> <a download="{}.doc"> <{}@example.org> </{}@x> <noframes>{}
-</noframes> <!doctype html [<!entity a "{}">]> <svg><title>{}</title><text>{}</text></svg>"""
-
-
 def test_planted_everywhere():
-    found = out(PLANTED.replace("{}", "Zorblatt").replace("{{", "{").replace("}}", "}"))
+    found = out((FILES / "planted.html").read_text(encoding="utf8"))
     assert "zorblatt" not in unescape(found).lower()
     for shown in ("mailto:W", "tel:W"):
         assert shown in found
@@ -254,37 +232,13 @@ def test_quotes_in_a_value_without_quotes_lose_no_element():
     assert out(page) == """<a href="W:W('W')">W</a> <p title="W&quot;W" class=b"c>W"""
 
 
-@cases(
-    "frame",
-    '<!DOCTYPE html PUBLIC "-//W3C//DTD {} has//EN">',
-    '<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01//EN" "http://www.w3.org/TR/{}/x.dtd">',
-    '<?xml version="1.0" encoding="{}"?>',
-    '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:{}" />',
-    "<!--[if mso {}]>",
-    '<p aria-valuetext="{}">',
-    "<!DOCTYPE {}>",
-)
+@cases("frame", *CASES["frames"])
 def test_a_frame_that_holds_a_word_is_drawn(frame):
     assert "zorblatt" not in out(frame.format("zorblatt")).lower()
     assert "4155551234" not in out(frame.format("4155551234")).lower()
 
 
-PUBLIC = '<!DOCTYPE html PUBLIC "-//'
-W3 = "http://www.w3.org"
-
-
-@cases(
-    "frame",
-    f'{PUBLIC}W3C//DTD XHTML 1.0 Transitional//EN" "{W3}/TR/xhtml1/DTD/xhtml1-transitional.dtd">',
-    f'{PUBLIC}W3C//DTD HTML 4.01//EN" "{W3}/TR/html4/strict.dtd">',
-    f'{PUBLIC}IETF//DTD HTML 2.0//EN">',
-    f'{PUBLIC}W3C//DTD HTML 3.2 Final//EN">',
-    f'{PUBLIC}W3C//DTD XHTML 1.1 plus MathML 2.0//EN" "{W3}/TR/MathML2/dtd/xhtml-math11-f.dtd">',
-    f'{PUBLIC}W3C//DTD XHTML+RDFa 1.0//EN" "{W3}/MarkUp/DTD/xhtml-rdfa-1.dtd">',
-    '<?xml version="1.0" encoding="iso-8859-15"?>',
-    "<!--[if gte mso 12]>",
-    '<?xml:namespace prefix = o ns = "urn:schemas-microsoft-com:office:office" />',
-)
+@cases("frame", *CASES["frames of pages"])
 def test_frames_that_pages_have_stay(frame):
     assert run(frame)[0].decode() == frame
 

@@ -10,7 +10,7 @@ from docx_files import OUTSIDE, R, W, document, links, paragraph, part, parts_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from identity import identity, lettered, through
-from support import cases
+from support import ROOT, cases, tables
 
 from dpsan.errors import InputError
 from dpsan.formats.base import ReadOptions
@@ -28,16 +28,7 @@ def body_of(data):
 
 
 def test_a_document():
-    body = (
-        '<w:p w14:paraId="1A" xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml">'
-        '<w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t xml:space="preserve">one </w:t></w:r>'
-        "<w:r><w:rPr><w:b/></w:rPr><w:t>two</w:t><w:tab/><w:t>&lt;three&#x3E;</w:t></w:r></w:p>"
-        '<w:p/><w:hyperlink r:id="rId2"/><w:p><w:bookmarkStart w:id="0" w:name="_Toc1"/>'
-        '<w:bookmarkEnd w:id="0"/><w:r><w:instrText xml:space="preserve"> TOC \\o "1-3" \\h '
-        "</w:instrText></w:r></w:p>"
-        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>four</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
-        '<w:sectPr><w:headerReference w:type="default" r:id="rId3"/></w:sectPr>'
-    )
+    body = (FILES / "whole.docx.xml").read_text(encoding="utf8")
     data = document(
         body,
         {"word/header1.xml": part("hdr", paragraph("five"))},
@@ -78,21 +69,8 @@ def test_words_over_runs():
         assert re.findall("<w:t[^>]*>([^<]*)</w:t>", found) == runs
 
 
-PLANTED = """<w:p w:rsidR="00Zorblatt" w:zorblatt="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r>
-<w:ins w:author="Zorblatt" w:date="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:ins>
-<w:del w:author="Zorblatt"><w:r><w:delText>Zorblatt</w:delText></w:r></w:del>
-<w:commentRangeStart w:id="0"/><w:r><w:commentReference w:id="0"/></w:r>
-<w:bookmarkStart w:id="1" w:name="Zorblatt"/><w:bookmarkEnd w:id="1"/>
-<w:r><w:rPr><w:rPrChange w:author="Zorblatt"/></w:rPr>
-<w:instrText>AUTHOR Zorblatt</w:instrText></w:r>
-<w:r><w:drawing><x:y xmlns:x="z" descr="Zorblatt"/></w:drawing><w:pict title="Zorblatt"/></w:r>
-<w:hyperlink r:id="rId2" w:tooltip="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:hyperlink>
-<w:hyperlink r:id="rId3" w:tooltip="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:hyperlink>
-<w:fldSimple w:instr="AUTHOR Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:fldSimple>
-<w:sdt><w:sdtPr><w:alias w:val="Zorblatt"/><w:tag w:val="Zorblatt"/></w:sdtPr><w:sdtContent><w:r>
-<w:t> Zorblatt</w:t></w:r></w:sdtContent></w:sdt><m:oMath xmlns:m="m"><m:t>Zorblatt</m:t></m:oMath>
-<w:smartTag w:element="Zorblatt"><w:r><w:t> Zorblatt</w:t></w:r></w:smartTag></w:p>
-<w:tbl><w:tblPr><w:tblCaption w:val="Zorblatt"/></w:tblPr></w:tbl>"""
+CASES, FILES = tables("formats/cases"), ROOT / "tests" / "formats" / "files"
+PLANTED = (FILES / "planted.docx.xml").read_text(encoding="utf8")
 NOTE = paragraph("Zorblatt")
 ELSEWHERE = {
     **{f"docProps/{name}": "Zorblatt" for name in ("core.xml", "thumbnail.jpeg")},
@@ -198,22 +176,13 @@ def test_a_value_of_an_attribute_that_no_standard_has_is_left_out(layout):
     assert f"<w:{layout.split()[0]}/>" in body_of(run(data)[0])
 
 
-@cases(
-    "layout kind",
-    ('pStyle w:val="Zorblatt"', "style name"),
-    ('tblStyle w:val="Zorblatt 2"', "style name"),
-    ('rFonts w:ascii="@Zorblatt Sans"', "font name"),
-    ('jc w:val="center"', ""),
-    ('spacing w:after="-240"', ""),
-    ('color w:themeColor="accent1"', ""),
-    ('lang w:eastAsia="zh-Hans-CN"', ""),
-)
-def test_a_name_that_somebody_chose_is_counted_once(layout, kind):
+@cases("kind layout", *CASES["names"])
+def test_a_name_that_somebody_chose_is_counted_once(kind, layout):
     body = VALUE.format(layout) * 2
     found, outcome = run(document(body))
     assert body_of(found) == body.replace(">a<", ">W<")
     names = {each: count for each, count in outcome.passing.noted.items() if "layout" not in each}
-    assert names == ({f"passed unchanged, and may hold text:{kind}": 1} if kind else {})
+    assert names == ({f"passed unchanged, and may hold text:{kind}": 1} if kind != "-" else {})
 
 
 def test_prefixes_and_identifiers_that_are_words_are_not_written():
@@ -232,21 +201,9 @@ def test_prefixes_and_identifiers_that_are_words_are_not_written():
 
 def test_two_documents_of_a_person_share_no_identifier():
     """What Word makes at random, once for a session, a list or a template."""
-    body = (
-        '<w:p><w:bookmarkStart w:id="0" w:name="_Toc19283746"/><w:bookmarkEnd w:id="0"/>'
-        '<w:hyperlink w:anchor="_Toc19283746"><w:r><w:t>a</w:t></w:r></w:hyperlink><w:r>'
-        "<w:instrText> PAGEREF _Toc19283746 \\h </w:instrText></w:r></w:p>"
-        '<w:p><w:bookmarkStart w:id="1" w:name="_Ref99"/><w:bookmarkEnd w:id="1"/></w:p>'
-    )
-    layout = {
-        "styles": '<w:style w:styleId="x" w:rsidR="0A1B2C3D"><w:rsid w:val="0A1B2C3D"/></w:style>',
-        "numbering": '<w:abstractNum w:abstractNumId="0"><w:nsid w:val="0A1B2C3D"/>\n'
-        "<w:tmpl\nw:val='0A1B2C3D' ></w:tmpl><w:lvl w:ilvl=\"0\" w:tplc='0A1B2C3D'/>"
-        "</w:abstractNum>"
-        '<w:num w:numId="1" x:durableId="0A1B2C3D" xmlns:x="u"/>',
-        "fontTable": '<w:font w:name="A"><w:embedRegular w:fontKey="{0A1B2C3D-1}"/></w:font>',
-    }
-    theme = '<a:t xmlns:a="a"><a:ext><t:themeFamily xmlns:t="t" vid="{0A1B2C3D-1}"/></a:ext></a:t>'
+    body = (FILES / "identifiers.docx.xml").read_text(encoding="utf8")
+    layout = dict(CASES["layout"])
+    theme = layout.pop("theme")
     parts = {f"word/{name}.xml": part(name, inner) for name, inner in layout.items()}
     rows = [("numbering", "numbering.xml", ""), ("fontTable", "fontTable.xml", "")]
     parts["word/theme/theme1.xml"] = theme

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from identity import Collected, marker, through
-from support import cases
+from support import cases, tables
 
 from dpsan.errors import InputError
 from dpsan.formats.base import Record
@@ -27,24 +27,13 @@ def row(*spans, **more):
     return {"spans": [{"start": start, "end": end} for start, end in spans], **more}
 
 
-ONE, TWO, THREE = row((0, 7)), row(), row((6, 9))
-LAYOUTS = {
-    "in order": lines(ONE, TWO, THREE),
-    "behind a byte order mark": "\ufeff" + lines(ONE, TWO, THREE),
-    "with texts": lines(ONE | {"text": "Ann Lee met Bo."}, TWO, THREE | {"text": TEXT[17:-1]}),
-    "other keys and blank lines": "\n" + lines(ONE | {"score": 0.5}, TWO, THREE) + "\r\n",
-    "numbered": lines(ONE | {"record": 1}, THREE | {"record": 3}),
-    "one span a line": lines(*(row(each, record=1) for each in [(0, 3), (4, 7)]), THREE)
-    .replace('{"spans": [{"start": 6', '{"record": 3, "spans": [{"start": 6'),
-    "overlapping, in any order": lines(row((4, 7), (1, 6), (0, 2)), TWO, row((5, 13), (5, 13))),
-    "parts of tokens": lines(row((2, 5)), TWO, row((9, 10))),
-}  # fmt: skip
+CASES = tables("formats/cases")
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts(tmp_path, layout):
+@cases("layout text", *CASES["layouts"])
+def test_layouts(tmp_path, layout, text):
     path = tmp_path / "spans"
-    path.write_text(LAYOUTS[layout])
+    path.write_text(text)
     out, outcome = through(marker(), TEXT.encode(), "text", spans=path, size=7)
     assert out == DRAWN
     assert (outcome.totals.records, outcome.totals.unmarked) == (3, 1)
@@ -68,42 +57,12 @@ def test_a_subject_is_for_evaluate_and_changes_no_record(tmp_path):
         assert SpanFile(path).of(1, "Ann met Bo.")[0].subject == subject.get("subject", "")
 
 
-WRONG = ": not an object with a list of spans (such as {"
+NONE = ': spans of 0 records, and there are more (a line for each record, {"spans": []}'
 
 
-@cases(
-    "text message",
-    ("", ': spans of 0 records, and there are more (a line for each record, {"spans": []}'),
-    ("\nsecret secret\n", ":2: not JSON (such as {"),
-    (lines(ONE) + "\n{secret\n", ":3: not JSON"),
-    (lines({"secret": 1}), f":1{WRONG}"),
-    (lines([], [], []), f":1{WRONG}"),
-    (lines(ONE, {"record": "secret", "spans": []}), f":2{WRONG}"),
-    (lines({"record": True, "spans": []}), f":1{WRONG}"),
-    (lines(row(record=0)), f":1{WRONG}"),
-    (lines(ONE, {"spans": ["secret"]}), f":2{WRONG}"),
-    (lines(ONE, {"spans": {}}), f":2{WRONG}"),
-    (lines(ONE, {"spans": "secret"}), f":2{WRONG}"),
-    (lines(ONE | {"text": ["secret"]}), f":1{WRONG}"),
-    (lines({"spans": [{"start": 0, "end": 1, "type": ["secret"]}]}), f":1{WRONG}"),
-    (lines(ONE, row(("0", 1))), f":2{WRONG}"),
-    (lines(row((1, 1)), TWO, TWO), f":1{WRONG}"),
-    (lines(row((-1, 1)), TWO, TWO), f":1{WRONG}"),
-    (lines(row((0, 10**20)), TWO, TWO), f":1{WRONG}"),
-    (lines(row((0, 16)), TWO, TWO), ":1: record 1: a span ends after its text"),
-    (lines(row((0, 16), record=1)), ":1: record 1: a span ends after its text"),
-    (lines(row((0, 3), record=3), row(record=1)), ":2: record 1 after record 3"),
-    (lines(row(record=4)), ":1: record 4: the input has no such text"),
-    (lines(row(record=1), row(record=9), row(record=9)), ":2: record 9: the input has no"),
-    (lines(ONE, TWO), ": spans of 2 records, and there are more"),
-    (lines(ONE, TWO, THREE, ONE, TWO), ":4: spans of 5 records, but there are 3 texts"),
-    (lines(row(record=1), TWO), ":2: a record's number here, and none elsewhere"),
-    (lines(TWO, row(record=1)), ":2: a record's number here, and none elsewhere"),
-    (lines(TWO | {"text": ""}), ":1: record 1: spans of another text (are records missing?)"),
-    (lines(ONE, TWO | {"text": "secret"}), ":2: record 2: spans of another text"),
-)
+@cases("message text", (NONE, ""), *CASES["mistakes"])
 @pytest.mark.parametrize("size", [1, 1 << 18])
-def test_mistakes_name_file_and_line(tmp_path, text, message, size):
+def test_mistakes_name_file_and_line(tmp_path, message, text, size):
     path = tmp_path / "s.json"
     path.write_text(text)
     with pytest.raises(InputError) as caught:

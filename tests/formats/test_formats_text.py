@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from identity import Collected, identity, lettered, marker, through, through_file
-from support import cases
+from support import cases, tables
 
 from dpsan.errors import InputError, UsageError
 from dpsan.formats.base import ReadOptions
@@ -307,31 +307,12 @@ def run(data, *fields, sanitizer=MASK, kind="csv", **options):
     return through(sanitizer, data, kind, fields=fields, **options)[0]
 
 
-MASKED = b'\xef\xbb\xbf"id","text",n\r\n1,"<unk> ""<unk>""\r\n<unk>",""\r\n2,"<unk>",5" x\r\n'
-MASKED += b'3,"",\r\n\r\n4,"<unk>",x'
-WHOLE = b'\xef\xbb\xbf"id","text",n\r\n1,"a ""b""\r\nc",""\r\n2,d,5" x\r\n3,"",\r\n\r\n4,"e",x'
+CASES = tables("formats/cases")
 
 
-@cases(
-    "data field header out",
-    (WHOLE, "text", True, MASKED),
-    # A cell that needs no quotes has none; one whose new text needs them gets them.
-    (b'a"b,c\n', "1", False, b'"<unk>""<unk>",c\n'),
-    # Quotes because of a comma within a word would tell of it; those of a column do not.
-    (b't,n\n"1,234",x\nfive,x\n', "t", True, b"t,n\n<unk>,x\n<unk>,x\n"),
-    (b'"t",n\n"1,234",x\nfive,x\n', "t", True, b'"t",n\n"<unk>",x\n"<unk>",x\n'),
-    (b'"1,234","x"\n', "1", False, b'"<unk>","x"\n'),
-    (b'"1,234",x\n', "1", False, b"<unk>,x\n"),
-    # Excel's first line passes and names the delimiter, also behind a byte order mark.
-    (b"sep=;\r\nid;text\r\na;b\r\n", "text", True, b"sep=;\r\nid;text\r\na;<unk>\r\n"),
-    (b"\xef\xbb\xbfsep=|\na|b\n", "2", False, b"\xef\xbb\xbfsep=|\na|<unk>\n"),
-    (b"sep=x\na\n", "1", False, b"<unk>=<unk>\n<unk>\n"),
-    # The name comes before the number.
-    (b"id,text,2\na,b,c\n", "2", True, b"id,text,2\na,b,<unk>\n"),
-    (b"id,text,2\na,b,c\n", "3", False, b"id,text,<unk>\na,b,<unk>\n"),
-)
-def test_quotes_and_columns(data, field, header, out):
-    assert run(data, field, header=header) == out
+@cases("data field header written", *CASES["quotes"])
+def test_quotes_and_columns(data, field, header, written):
+    assert run(data.encode(), field, header=header == "header") == written.encode()
 
 
 def test_several_columns_and_tabs():
@@ -339,27 +320,10 @@ def test_several_columns_and_tabs():
     assert run(b"a\tb,c\n", "2", header=False, kind="tsv") == b"a\t<unk>,<unk>\n"
 
 
-THERE = (
-    "2 columns; -k NAME or a number; dpsan headers FILE lists the names, --no-header is for a "
-    "first row that is data"
-)
-WIDTH = "columns, expected 2 (check quotes and --format)"
-
-
-@cases(
-    "data fields message",
-    (b"id,text\n", ("body",), "test: no column 'body' (columns: id, text)"),
-    (b"id,text\n", (), "test: csv needs --field (columns: id, text)"),
-    (b"Uma,Thorne\n", ("0",), f"test: no column '0' ({THERE})"),
-    (b"t,t\n", ("t",), "test: 2 columns are named 't' (choose by number, such as --field 1)"),
-    (b"a,b\n1,2\n\n1,2,3\n", ("a",), f"test:4: 3 {WIDTH}"),
-    (b'a,b\n1,"2\n3"\n4\n', ("a",), f"test:4: 1 {WIDTH}"),
-    (b'a,b\n1,"2\n3', ("a",), "test:2: a quoted cell does not end"),
-    (b'a,b\n1,"2"x\n', ("a",), "test:2: column 2: text behind a closing quote"),
-)
-def test_messages(data, fields, message):
+@cases("data field message", *CASES["messages"])
+def test_messages(data, field, message):
     with pytest.raises(InputError) as caught:
-        run(data, *fields)
+        run(data.encode(), *field.strip("-").split())
     assert str(caught.value) == message
 
 

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import cases
+from support import cases, tables
 
 from dpsan.errors import EmbeddingError
 from dpsan.only.hashes import Hashes, Table, hash_of, near_hashes
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.view import LOWER, MIXED, TITLE, UPPER
+
+CASES = tables("only/cases")
 
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
 
@@ -86,30 +88,10 @@ def test_capitals_fold_and_accents_are_letters(lexicon):
     assert (lexicon.bits[[ord(char) for char in "0 .\n@"]] & 1 == 0).all()
 
 
-@cases(
-    "word caps label",
-    ("definately", LOWER, "plain"),  # misspelt
-    ("agian", LOWER, "plain"),  # two letters exchanged
-    ("unfriendliness", LOWER, "plain"),  # derived
-    ("transdermic", LOWER, "rareadj"),
-    ("stojanovic", LOWER, "unknown"),
-    ("unfriendlinesses", TITLE, "derived"),
-    ("qwrt", LOWER, "cons"),
-    ("лев", LOWER, "unknown"),  # a name; its vowels are not those of English
-    ("bühl", LOWER, "unknown"),
-    ("keyboardist", LOWER, "plain"),
-    ("haha", LOWER, "plain"),
-    ("nooooo", LOWER, "plain"),
-    ("grzegorzewska", LOWER, "unknown"),
-    ("grzegorzewska", TITLE, "unknown"),
-    ("zonutinib", LOWER, "medicine"),
-    ("zonitis", TITLE, "ill"),
-    ("xqz", UPPER, "acr3"),
-    ("smiths", TITLE, "surnamepl"),
-    ("x" * 41, LOWER, "surname"),
-)
-def test_words_that_no_list_has(lexicon, word, caps, label):
-    assert lexicon.unlisted(word, caps) == label
+@cases("word label", *CASES["unlisted"])
+def test_words_that_no_list_has(lexicon, word, label):
+    capitals = (LOWER, TITLE, UPPER)[word[0].isupper() + word.isupper()]
+    assert lexicon.unlisted(word.lower(), capitals) == label
 
 
 def test_a_name_of_ordinary_parts_passes(lexicon):

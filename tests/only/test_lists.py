@@ -8,30 +8,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support import ROOT
+from support import ROOT, tables
 
 from dpsan.only.lexicon import ORDINARY, STREETS
 
 SOURCES = ROOT / "vocab" / "only"
-FEW = {
-    *(
-        "day",
-        "days",
-        "day3?",
-        "month",
-        "month?",
-        "month3?",
-        "decadew",
-        "title",
-        "thing?",
-        "degree?",
-    ),
-    *("n19", "n1019", "tens", "tens2", "sense?", "big1", "big2", "bigp1", "bigp2", "ord"),
-    *(f"{sort}_{language}" for sort in ("day", "month", "n") for language in ("de", "fr", "es")),
-    "month_it",
-}
-"""Weekdays, months, decades, number words; *blind*; titles and things such as prizes,
-which pass."""
+FEW = {*tables("only/cases")["few"][0].split()}
 POOLS = ("given_f", "given_m", "surname")
 
 

@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from support import cases
+from support import cases, tables, unmarked
 
 from dpsan import Memo, Sanitizer
 from dpsan.errors import UsageError
 from dpsan.formats.passing import named_type
 
+CASES = tables("only/cases")
 FOUND = [(0, 12, "PERSON"), (27, 33, "city")]
 TEXT = "Zqxorp Blarg met Grace near xville today."
 TABLE = """id,name,town,note
@@ -25,29 +26,11 @@ def groups(text, spans, only="spans"):
     return {word: reason and reason[0] for word, reason in pairs}
 
 
-@cases(
-    "kind text wanted",
-    ("PERSON", "Zqxorp Blarg", {"Zqxorp": "given_x", "Blarg": "surname"}),
-    ("names", "plain", {"plain": "surname"}),
-    ("PERSON", "Peru", {"Peru": "surname"}),
-    ("PERSON", "Mary Young", {"Mary": "given_f", "Young": "surname"}),
-    ("PERSON", "Mr. Ludwig van Word", {"Mr": None, "van": None, "Word": "surname"}),
-    ("PERSON", "Van Inc", {"Van": "given_x", "Inc": "surname"}),
-    ("PERSON", "J. Word", {"J": "initial", "Word": "surname"}),
-    ("given", "table", {"table": "given_x"}),
-    ("LAST_NAME", "table", {"table": "surname"}),
-    ("GPE", "Peru table", {"Peru": "country", "table": "city"}),
-    ("city", "Peru", {"Peru": "city"}),
-    ("ORG", "Table Ltd", {"Table": "ao", "Ltd": None}),
-    ("ILLNESS", "wumps", {"wumps": "ill"}),
-    ("medicine", "wumps", {"wumps": "medicine"}),
-    ("DATE_TIME", "may 2021", {"may": "month", "2021": "year"}),
-    ("EMAIL", "a.b@example.com", {"a.b@example.com": "email"}),
-    ("", "plain Mary", {"plain": "surname", "Mary": "given_f"}),
-)
-def test_a_word_is_drawn_from_the_group_of_its_type(kind, text, wanted):
-    found = groups(text, [(0, len(text), kind)])
-    assert {word: found[word] for word in wanted} == wanted
+@cases("kind marked", *CASES["types"])
+def test_a_word_is_drawn_from_the_group_of_its_type(kind, marked):
+    text, marks = unmarked(marked)
+    found = groups(text, [(0, len(text), kind.strip("-"))])
+    assert [(word, found[word] or "") for word, _ in marks] == marks
 
 
 def test_a_type_is_stronger_than_a_rule():
@@ -214,28 +197,9 @@ def test_a_class_that_is_asked_for_comes_before_the_name_of_a_column(dpsan):
     assert value["last"] == "Hope"  # of spans alone
 
 
-@cases(
-    "name of",
-    ("first_name", "given"),
-    ("customer.lastName", "surname"),
-    ("Patient name", "name"),
-    ("shipping-city", "city"),
-    ("rows[].town[]", "city"),
-    ("company", "employer"),
-    ("at_last", ""),
-    ("name", "party"),
-    ("assignee", "party"),
-    ("driverName", "name"),
-    ("createdBy", "name"),
-    (r"attributes.enduser\.id", "name"),
-    ("user", ""),
-    ("entry.name[].given[]", "given"),
-    ("file_name", ""),
-    ("capacity", ""),
-    ("last_seen", ""),
-)
+@cases("name of", *CASES["columns"])
 def test_names_of_columns_that_tell_a_class(name, of):
-    assert named_type(name) == (of and f"={of}")
+    assert named_type(name) == ((of != "-" and f"={of}") or "")
 
 
 @cases(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from support import Held, at_first_epsilon, cases, make_embeddings, marked
+from support import Held, at_first_epsilon, cases, make_embeddings, marked, tables
 
 from dpsan import Sanitizer
 from dpsan.errors import UsageError
@@ -16,6 +16,8 @@ from dpsan.outcomes.distributions import draw, expected_unchanged, words_at
 from dpsan.privacy import randomness
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
+
+CASES = tables("outcomes/cases")
 
 SPACE = MetricSpace(make_embeddings(n=300, d=5))
 SMALL = MetricSpace(make_embeddings(n=40, d=4))
@@ -119,20 +121,10 @@ def test_epsilons_of_the_exponential_mechanism_beat_the_naive_bound():
     assert 1.2 < answer.mechanism.epsilon / (6 / SPACE.diameter) < 2
 
 
-@cases(
-    "name target wanted message",
-    ("laplace", "unchanged", 1.5, r"unchanged must be > 0 and < 1 \(got 1.5\)"),
-    ("laplace", "epsilon-ldp", -1.0, r"epsilon-ldp must be > 0 and finite \(got -1\)"),
-    ("laplace", "epsilon-ldp", math.nan, "epsilon-ldp must be > 0"),
-    ("krr", "unchanged", 0.001, "unchanged 0.001 is out of reach: at least 0.0033"),
-    ("tem", "epsilon-ldp", 500.0, "out of reach: at most 12.6.* on this vocabulary"),
-    ("uniform", "unchanged", 0.5, "unchanged 0.5 is out of reach: at most 0.0033"),
-    ("gaussian-classical", "epsilon-ldp", 3.0, "delta is required"),
-    ("trlaplace-paper", "epsilon-ldp", 1.0, "no certified LDP epsilon .status REFUTED"),
-)
+@cases("name target wanted message", *CASES["out of reach"])
 def test_out_of_reach(name, target, wanted, message):
     with pytest.raises(UsageError, match=message):
-        found(name, target, wanted)
+        found(name, target, float(wanted))
 
 
 @pytest.mark.slow

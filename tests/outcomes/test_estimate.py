@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support import cases, embed, make_embeddings, write_vectors
+from support import cases, embed, make_embeddings, tables, write_vectors
 
 from dpsan import Estimate, Sanitizer
 from dpsan.errors import UsageError
 from dpsan.outcomes import estimate
 from dpsan.outcomes.distributions import check_outputs
 from dpsan.outcomes.estimate import Channel, as_lists
+
+CASES = tables("outcomes/cases")
 
 N = 200
 EMBEDDINGS = make_embeddings(N, 8)
@@ -400,20 +402,7 @@ def test_another_vocabulary_than_the_runs_is_refused(run, folder_of_run):
     assert "these texts were not written by these settings" in told
 
 
-@cases(
-    "options told",
-    ("-e 8 A.txt", "--list or --top is required"),
-    ("-e 8 --list word1 A.txt", "--list must be NAME=WORD,WORD, each NAME once"),
-    ("-e 8 --list a=word1 --list a=word2 A.txt", "--list must be NAME=WORD,WORD, each"),
-    ("-e 8 --list a=word1,nowhere A.txt", "list a: not in the vocabulary: nowhere"),
-    ("-e 8 --list a=word1 A.txt B.txt", "these texts were not written by these settings"),
-    ("--list a=word1 A.txt", "--audit or --epsilon of the run"),
-    ("-e 8 --fluent --list a=word1 A.txt", "words that are decoded from others (--fluent)"),
-    ("-e 8 --class names --list a=word1 A.txt", "drawn by class (--class)"),
-    ("--only names --list a=word1 A.txt", "words that pass unchanged (--only)"),
-    ("-e 8 -m exponential --list a=word1 A.txt", "a mechanism without a table"),
-    ("-e 8 --by group --list a=word1 A.txt", "--by is for"),
-)
+@cases("options told", *CASES["requests"])
 def test_wrong_requests_are_one_line(run, options, told):
     shown = run(f"estimate -q -E v.txt {options}", 2)
     assert told in shown

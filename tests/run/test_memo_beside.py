@@ -3,6 +3,9 @@
 import json
 
 import pytest
+from support import cases, tables
+
+CASES = tables("run/cases")
 
 PEOPLE = ["--only", "people", "--memo", "m", "-q", "-k", "text"]
 UNITS = ["--unit-field", "id"]
@@ -96,21 +99,10 @@ def test_what_a_memo_excludes_has_a_reason(run, options, told):
     assert told in run(*PEOPLE, *options.split(), status=2)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        ["-o", "m/out.jsonl"],
-        ["-O", "m/out"],
-        ["-O", "m"],
-        ["--map", "m/map"],
-        ["--review", "link/review"],
-        ["--log-json", "m/log"],
-        ["--ledger", "m/ledger", "--numbers", "value", "-e", "2"],
-    ],
-)
+@cases("more", *CASES["in a memo"])
 def test_no_file_is_written_into_the_directory_of_a_memo(run, tmp_path, more):
     (tmp_path / "link").symlink_to("m")
-    told = run(*PEOPLE, *UNITS, *more, status=2)
+    told = run(*PEOPLE, *UNITS, *more.split(), status=2)
     assert "lies in the memo m, which is a directory of its own" in told
     assert not (tmp_path / "m").exists()
 

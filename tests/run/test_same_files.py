@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from support import tables
 
 from dpsan.cli.app import COMMANDS
 from dpsan.cli.judge import Verify
@@ -42,40 +43,13 @@ def unchanged(folder, fork_server):
     return run
 
 
+CASES = tables("run/cases")
 WRITES = {
-    # Names of their own: below, tests/run/test_memo.py and tests/run/test_ledger.py.
-    **{("rewrite", name): None for name in ("output_dir", "memo", "ledger")},
-    ("restore", "memo"): None,
-    **{(command, "output"): ["-o"] for command in ("rewrite", "train", "restore")},
-    ("rewrite", "audit"): ["-a"],
-    ("rewrite", "map_"): ["--only", "names", "--map"],
-    ("rewrite", "review"): ["--only", "names", "--review"],
-    ("rewrite", "log_json"): ["--log-json"],
-    ("rewrite", "bad_records"): ["-f", "jsonl", "-k", "text", "-o", "new", "--bad-records"],
-    ("verify", "certificate"): ["--certificate"],
-    ("compare", "outputs"): ["-o"],
-    **{
-        (command, "html"): ["--html"]
-        for command in ("preview", "report", "evaluate", "explain", "compare", "estimate")
-    },
-}
-READ_BY = {
-    "rewrite": "files keep public spans embeddings policy",
-    "headers": "file",
-    "restore": "file map_",
-    "preview": "file embeddings",
-    "report": "audits",
-    "evaluate": "original sanitized audit class_files public spans embeddings",
-    "estimate": "sanitized audit embeddings keep public",
-    "explain": "embeddings public",
-    "compare": "embeddings data",
-    "verify": "keep public embeddings",
-    "calibrate": "file embeddings public",
-    "index": "files embeddings",
-    "train": "texts",
+    (command, name): None if before == "-" else before.split()
+    for command, name, before in CASES["writes"]
 }
 CONTENTS = {"embeddings": WORDS, "policy": 'case = "vocabulary"\n'}
-READS = [(command, name) for command, names in READ_BY.items() for name in names.split()]
+READS = [(command, name) for command, names in CASES["reads"] for name in names.split()]
 BEFORE = {
     **dict.fromkeys(["files", "file", "audits", "sanitized"], ()),
     "texts": ["-o", "own.npz"],
@@ -186,21 +160,7 @@ def test_relations_of_rewrite(folder, unchanged, more, names):
     assert f": {names} are the same file" in done.stderr.decode()
 
 
-KEPT = {
-    "-i in.txt in.txt": "in.txt: the same file as in.txt (name it once)",
-    "-i two.txt": "two.txt: --embeddings and input are the same file",
-    "-i keep.txt --keep keep.txt": "keep.txt: --keep and input are the same file",
-    "-r sub -O sub": "-O sub: lies in the input sub",
-    "-r sub -O sub/one/new": "-O sub/one/new: lies in the input sub",
-    "-r . -O sub": "input and output are the same file",
-    "-i soft.txt": "soft.txt: is a link (name the file itself)",
-    "-i hard.txt": "hard.txt: has other names (hard links)",
-    "-i fifo": "fifo: not a regular file",
-    "-i sub": "sub: is a directory",
-    "-a fifo in.txt -o new": "fifo: not a regular file (it is never replaced; name another)",
-    "-a sub in.txt -o new": "sub: is a directory",
-    "-o sub in.txt": "sub: is a directory",
-}
+KEPT = dict(CASES["kept"])
 """With --force.  Without it, what is there stays."""
 THERE = {f"in.txt {more}": "there.txt: exists (" for more in ("-o there.txt", "-a there.txt -o b")}
 THERE |= {"there.txt -O sub": "sub/there.txt: exists ("}

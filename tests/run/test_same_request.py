@@ -5,11 +5,13 @@ import os
 from dataclasses import fields
 
 import pytest
-from support import cases
+from support import cases, tables
 
 from dpsan.cli.rewrite_options import RewriteOptions
 from dpsan.errors import CacheError, OutputError, UsageError
 from dpsan.run.side_outputs import NAME, RequestFile
+
+CASES = tables("run/cases")
 
 BASE = ("rewrite", "-q", "-m", "krr", "-E", "two.txt")
 
@@ -55,24 +57,10 @@ def test_a_word_list_that_changed_is_noticed(folder, dpsan):
     assert b"here" not in (folder / "out" / NAME).read_bytes()
 
 
-@cases(
-    "more other told",
-    (["-e", "8"], ["-e", "8", "--case", "vocabulary"], "--case natural, now vocabulary"),
-    (["-e", "8"], ["-e", "4", "--copies", "2"], "--copies 1, now 2; --epsilon 8, now 4"),
-    (["-e", "8"], ["-e", "8", "--seed", "secret"], "--seed had another value"),
-    (["-e", "8", "-k", "a"], ["-e", "8", "-k", "b"], "--field had another value"),
-    (["-e", "8"], ["-e", "8", "-r"], "--recursive not given, now given"),
-    (["-e", "8", "--ledger", "l"], ["-e", "8"], "--ledger had another value"),
-    (["--only", "people"], ["--only", "names"], "--only people, now names"),
-    (["--only", "people"], ["--only", "own"], "--only had another value"),
-    (
-        ["-e", "8", "-m", "knn-response", "-p", "k=1"],
-        ["-e", "8", "-m", "knn-response", "-p", "k=2"],
-        "-p k 1, now 2",
-    ),
-)
+@cases("more other told", *CASES["other options"])
 def test_a_refusal_says_which_option_differs(folder, dpsan, more, other, told):
     """Issue 60: the name, the old and the new value; of what may hold text the name alone."""
+    more, other = more.split(), other.split()
     names = enumerate(["here", "there", "a", "b", "c", "d"])
     rows = [f"{name} {at} {at * at % 5}" for at, name in names]
     (folder / "six.txt").write_text("\n".join(rows) + "\n")

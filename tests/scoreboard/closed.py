@@ -4,23 +4,15 @@ import itertools
 import subprocess
 from pathlib import Path
 
+from support import tables
+
 from scoreboard.base import DPSAN, TWO, Row, Size, environment, row, tree
 
 _RUN = "rewrite -e 1000 -m laplace -E two.txt --case vocabulary"
 _BODY = b"here there, here\n" * 50
 _COMMANDS = {
-    # What it is: (command, whether it reads stdin, whether it writes stdout, status otherwise)
-    "file to file": (f"{_RUN} -a audit -o out.txt a.txt", False, False, 0),
-    "filter": (f"{_RUN} -q", True, True, 0),
-    "no such file": (f"{_RUN} nofile", False, False, 1),
-    "one of two": (f"{_RUN} -a audit -O out a.txt nofile", False, False, 1),
-    "two workers": (f"{_RUN} -j 2 -o out.txt a.txt", False, False, 0),
-    "file to stdout": (f"{_RUN} -a audit a.txt", False, True, 0),
-    "filter to file": (f"{_RUN} -o out.txt", True, False, 0),
-    "usage error": ("rewrite -e 0 a.txt", False, False, 2),
-    "help": ("--help", False, True, 0),
-    "mechanisms": ("mechanisms", False, True, 0),
-    "index": ("index two.txt", False, True, 0),
+    name: (command.replace("RUN", _RUN), "reads" in streams, "writes" in streams, int(status))
+    for name, streams, status, command in tables("scoreboard/cases")["closed"]
 }
 _FULL = ("1>/dev/full", "2>/dev/full")
 _FEW = ("", "1>&-", "0<&- 1>&- 2>&-", "2>&-")

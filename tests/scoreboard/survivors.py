@@ -7,6 +7,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from support import tables
+
 from scoreboard import fork
 from scoreboard.base import ROOT, Row, Size, environment, row
 
@@ -18,76 +20,10 @@ _SETTINGS = {
     "exponential, again": f"-e 1 -m exponential {_SMALL}",
 }
 """The last two use one cache, one after the other."""
-TESTS: dict[str, tuple[str, ...]] = {
-    "regressions": (
-        "checks/test_checks.py::test_the_program_has_no_fault_with_any_option",
-        "checks/test_checks.py::test_every_mechanism_prints_its_loss_and_draws_as_it_says",
-        "formats/test_documents.py::test_the_command",
-        "formats/test_formats_docx.py::test_planted_everywhere",
-        "mechanisms/test_tables.py::test_knn_response_outside_draws_every_other_word",
-        "mechanisms/test_optimal_response.py::test_every_unit_of_the_base_can_be_drawn",
-        "mechanisms/test_optimal_response.py::test_no_word_of_the_bundled_vocabulary_is_always_itself",
-        "mechanisms/test_public_words.py::test_draws_agree_with_probabilities",
-        "privacy/test_certificate.py::test_a_cached_certificate_is_that_of_its_own_epsilon",
-        "privacy/test_randomness.py::test_no_third_of_the_numbers_comes_more_often",
-        "privacy/test_randomness.py::test_every_block_of_a_long_record_has_numbers_of_its_own",
-        "run/test_ledger.py::test_nobody_who_reads_a_ledger_can_test_guesses_of_its_records",
-        "run/test_memo.py::test_nobody_who_reads_a_memo_can_test_guesses_of_its_messages",
-        "run/test_shared_numbers.py",
-        "sanitize/test_statement.py",
-        "space/test_space.py::test_a_file_that_changes_while_it_is_opened",
-    ),
-    "cache": (
-        "embeddings/test_cache.py::test_a_file_that_is_not_what_was_saved_is_noticed",
-        "embeddings/test_cache.py::test_every_bit_counts",
-    ),
-    "deaths": (
-        "cli/test_streams.py::test_a_worker_that_is_killed_and_a_reader_that_leaves",
-        "run/test_workers.py::test_a_death_answers_all_work",
-        "run/test_workers.py::test_the_others_do_the_work_of_a_dead_worker",
-    ),
-    "first": (
-        "embeddings/test_cache.py::test_threads_build_once_and_note_that_they_wait",
-        "embeddings/test_cache.py::test_modes",
-        "embeddings/test_cache_crash.py",
-    ),
-    "resume": ("run/test_same_request.py",),
-    "relations": ("run/test_same_files.py",),
-    "moving": (
-        "files/test_final_name.py::test_what_appears_during_a_run_stays",
-        "cli/test_streams.py::test_members_of_gzip",
-        "analysis/test_report.py::test_command",
-        "run/test_same_files.py::test_relations_of_rewrite",
-    ),
-    "shape": (
-        "checks/test_checks.py"
-        "::test_words_and_numbers_of_one_shape_are_cut_alike_on_the_bundled_vocabulary",
-    ),
-    "seed": (
-        "run/test_consistent_runs.py::test_every_way_to_run_draws_the_same_words",
-        "mechanisms/test_contract.py::test_same_streams_same_output",
-        "sanitize/test_sanitizer.py::test_any_batching_and_any_copy_give_the_same",
-    ),
-    "suites": (
-        "cli/test_streams.py::test_members_of_gzip",
-        "formats/test_formats_jsonl.py::test_damaged_rows_are_refused_or_right",
-        "formats/test_formats_jsonl.py::test_malformed_tells_place_and_no_content",
-        "formats/test_formats_text.py::test_messages",
-        "text/test_text.py::test_every_mark_is_a_word_of_its_own",
-    ),
-    "verify": (
-        "analysis/test_verify.py::test_broken_and_refuted_mechanisms_are_violated",
-        "analysis/test_verify.py::test_largest_value_that_draws_can_show",
-        "analysis/test_verify_program.py::test_every_noise_has_the_distribution_it_states",
-        "analysis/test_verify_program.py::test_the_same_programs_without_the_defect_are_kept",
-    ),
-    "nearest": (
-        "space/test_int8_search.py::test_a_kernel_that_saturates_gets_seven_bits",
-        "space/test_int8_search.py::test_the_same_rows_and_distances",
-        "space/test_space.py::test_search_is_exact_at_every_distance",
-    ),
-}
+TESTS: dict[str, tuple[str, ...]] = {}
 """Rows that are tests, which must find the mutants of these rows."""
+for _name, _path in tables("scoreboard/cases")["tests"]:
+    TESTS[_name] = (*TESTS.get(_name, ()), _path)
 
 
 def _verified(row, size, folder, commands):

@@ -12,54 +12,19 @@ import sys
 import pytest
 from common.command import main, run
 from common.values import dimensions, drafts, numbers, whole
-from support import ROOT, cases, make_embeddings, marked, need_extra, write_vectors
+from support import ROOT, cases, make_embeddings, marked, need_extra, tables, write_vectors
 
 from dpsan.errors import DpsanError, ExtraMissingError, UsageError
 from dpsan.space.metric_space import MetricSpace
+
+CASES = tables("studies/cases")
+MORE = {tuple(name.split()): options for name, options in CASES["small runs"]}
 
 FOLDER = ROOT / "docs" / "studies"
 FILES = sorted(FOLDER.rglob("*.py"))
 SCRIPTS = ("curse", "own", "tgumbel", "tldp", "trlaplace")
 STUDIES = {name: importlib.import_module(name).STUDIES for name in SCRIPTS}
 ALL = [(script, name) for script, studies in STUDIES.items() for name in studies]
-MORE = {
-    ("curse", "chapter-5"): "--d 4 --draws 40",
-    ("curse", "figure-1"): "-e 3,9 --near 2",
-    ("curse", "figure-2"): "-m laplace -m krr -e 2,9 --draws 40 --words 20",
-    ("curse", "figure-3"): "--draws 40 -e 1",
-    ("curse", "figure-4"): "--d 4 --draws 40",
-    ("curse", "figure-6"): "--words 30 -e 2",
-    ("curse", "figure-7"): "--words 5",
-    ("curse", "table-2"): "--words 30",
-    ("curse", "theorem-6-1"): "--words 3 --draws 5 -e 3",
-    ("own", "frontier"): "-m krr -m laplace -e 4 --draws 40",
-    ("own", "linkage"): "-m krr -e 2 --words 3 --draws 9 --candidates 20",
-    ("own", "theorems"): "--d 5 -e 1 --words 6",
-    ("own", "variance"): "--d 5 -e 1,4",
-    ("tgumbel", "algorithm-2"): "--words 6",
-    ("tgumbel", "appendix-c"): "",
-    ("tgumbel", "appendix-c-laplace"): "-e 2 --words 5 --draws 40",
-    ("tgumbel", "figures-1-2"): "-m krr -e 2 --draws 40 --words 5",
-    ("tgumbel", "lemma-1"): "",
-    ("tgumbel", "membership"): "-m krr -e 2",
-    ("tgumbel", "table-1"): "",
-    ("tgumbel", "tables-2-3"): "-m krr -e 2 --copies 1 --attacked 3 --near 2",
-    ("tldp", "algorithm-1"): "--d 5 -e 1",
-    ("tldp", "figure-3"): "-e 1",
-    ("tldp", "figures-1-2"): "-e 100",
-    ("tldp", "table-5"): "-e 1,4",
-    ("tldp", "theorem-2"): "--d 5 -e 1",
-    ("tldp", "theorem-3"): "--d 5 -e 1",
-    ("trlaplace", "autoencoder"): "-e 1",
-    ("trlaplace", "box-attack"): "-e .05,1 --words 9",
-    ("trlaplace", "figure-4"): "-m krr -e 2 --others words.txt",
-    ("trlaplace", "table-4"): "",
-    ("trlaplace", "table-5"): "--d 5 -e 1",
-    ("trlaplace", "tables-1-3"): "-m krr -e 2",
-    ("trlaplace", "theorem-2"): "-e 1,20",
-    ("trlaplace", "theorem-3"): "--d 5 -e 1",
-    ("trlaplace", "theorem-4"): "--d 5 -e 1,4",
-}
 
 
 @pytest.fixture
@@ -76,9 +41,10 @@ def folder(tmp_path, monkeypatch, cache):
 def arguments(script, name):
     """The words of a small run."""
     study = STUDIES[script][name]
+    options = MORE[script, name] if MORE[script, name] != "-" else ""
     vectors = "-E words.txt" if study.least_words else ""
     texts = "--train texts.tsv --text text --label label" if "train" in study.parameters else ""
-    return f"{name} {MORE[script, name]} {vectors} {texts}".split()
+    return f"{name} {options} {vectors} {texts}".split()
 
 
 @pytest.mark.parametrize("study", marked("slow", ALL, ("tldp", "figures-1-2")), ids="-".join)
@@ -128,22 +94,7 @@ def test_table_and_notes(folder, capsys):
     assert capsys.readouterr() == (out, "")
 
 
-@cases(
-    "script words message",
-    ("own", "variance -m laplce", "did you mean 'laplace'"),
-    ("own", "variance -e 1,x", "--epsilon must be > 0"),
-    ("own", "variance -p k=5", "-p k needs a -m that has it"),
-    ("own", "variance -m gaussian -p dleta=1", "did you mean 'delta'"),
-    ("own", "variance -m knn-response -p k=five", "k must be"),
-    ("own", "variance --plot noise.gif", "pictures end in .pdf, .png or .svg"),
-    ("own", "variance --plot words.svg", r"words.svg: exists \(--force replaces it\)"),
-    ("own", "variance -m krr -e 1 --plot a.svg", "noise scale"),
-    ("own", "variance -E words.txt --d 5", "leave out --d"),
-    ("own", "variance --clip 1", "--clip needs a vocabulary"),
-    ("curse", "table-2 -E words.txt --vocab-size 1", "at least . words"),
-    ("curse", "figure-2 -E words.txt --draws 0", "--draws must be >="),
-    ("curse", "figure-2 -E words.txt --words -1", "--words must be >= 0"),
-)
+@cases("script words message", *CASES["errors"])
 def test_an_error_comes_before_any_output(script, words, message, folder, capsys):
     (folder / "words.svg").write_text("already there")
     before = sorted(path.name for path in folder.iterdir())
