@@ -20,7 +20,7 @@ from dpsan.only.engine import UNTYPED, Match, drawn
 from dpsan.only.marks import ZERO
 from dpsan.only.order import ranks
 from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
-from dpsan.only.relations import Groups
+from dpsan.only.relations import Groups, areas
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, STEP, Sum
 from dpsan.only.view import (
@@ -109,6 +109,8 @@ class Decision:
     weekdays: tuple[tuple[int, ...], ...]
     """Rows of a weekday and of the date behind it: its day, or day and month, its month and year;
     -1: none."""
+    area: NDArray[np.int64]
+    """Areas of medicine, as bits, of which the unit of the token has most words."""
     rule: NDArray[np.int16]
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
@@ -148,9 +150,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = (view.trigger == rules.triggers["a"]).nonzero()[0]
-    articles = np.zeros((0, 3), np.int64)
-    if len(article):
-        articles = _articles(view, rules, match.state.text, article, row)
+    articles = _articles(view, rules, match.state.text, article, row)
     caps = view.caps.copy()
     eased = rules.nouns[group] & (caps == TITLE)
     eased |= (rules.nouns | rules.brands)[group] & (caps == UPPER)
@@ -205,6 +205,7 @@ def decide(
         local,
         _sums(view, rules, group, row),
         _weekdays(view, rules, group, row),
+        areas(match.state, rules.areas)[view.unit[at]],
         match.rule[at],
         tuple(rules.groups),
         tuple(forms),

@@ -118,6 +118,13 @@ class Lexicon:
         return {(medicine, unit): doses.split() for medicine, unit, doses in cells}
 
     @cached_property
+    def scenarios(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Words of an area of medicine and a group."""
+        cells = (line.split("\t") for line in self.lines("scenarios.tsv"))
+        rows = ((area, group, words.split()) for area, group, words in cells)
+        return {(area, group): [w.replace("_", " ") for w in words] for area, group, words in rows}
+
+    @cached_property
     def forms(self) -> Mapping[str, tuple[str, ...]]:
         """Endings of each label of ENDINGS; prefix, suffix and learned: forms of plain words."""
         cells = (line.split("\t") for line in self.lines("forms.tsv"))
