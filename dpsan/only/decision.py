@@ -111,7 +111,7 @@ class Decision:
     """Rows of a weekday and of the date behind it: its day, or day and month, its month and year;
     -1: none."""
     area: NDArray[np.int64]
-    """Areas of medicine, as bits, of which the unit of the token has most words."""
+    """Areas of medicine, as bits, that most health words of its unit are about."""
     rule: NDArray[np.int16]
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
@@ -179,7 +179,6 @@ def decide(
             told = all(not isinstance(cut[0], str) for cut in read)
             if group[token] != handle and (view.form[token] >= 0 or told):
                 local[int(row[token])] = read
-    key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
     for groups in (_DATED, ORDERED):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
@@ -197,7 +196,7 @@ def decide(
         form[at],
         caps[at],
         view.possessive[at],
-        key_of_row,  # the first drawn token, never one that passes
+        first[key[at]],  # the first drawn token, never one that passes
         view.unit[at],
         view.text[at],
         order,

@@ -18,7 +18,7 @@ lists costs a few milliseconds and no word becomes a Python object::
     frequent.txt, names.txt, compound.txt, fixed.txt, words.txt, phrases.txt  a word a line
     outputs.tsv    a group and its words a line; forms.tsv: beginnings and endings of words
     nations.tsv    a word for a nation and its country a line
-    doses.tsv      a medicine, a unit and its doses a line
+    doses.tsv      a medicine, a unit and its doses a line; scenarios.tsv: an area, a group, words
 """
 
 from __future__ import annotations

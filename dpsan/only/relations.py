@@ -201,12 +201,13 @@ def areas(state: State, rows: Sequence[str]) -> NDArray[np.int64]:
     Args:
         rows: names of contexts: an area, and how much its words weigh.
     """
-    unit, votes = state.view.unit, dict[str, NDArray[np.int64]]()
+    unit = state.view.unit
+    none, votes = np.zeros(int(unit[-1]) + 1, np.int64), dict[str, NDArray[np.int64]]()
     for row in rows:
         area, weight = row.split()
-        words = np.bincount(unit[state.words(row)], minlength=int(unit[-1]) + 1)
-        votes[area] = votes.get(area, 0) + int(weight) * words
-    table = np.array([*votes.values()])
+        words = np.bincount(unit[state.words(row)], minlength=len(none))
+        votes[area] = votes.get(area, none) + int(weight) * words
+    table = np.array([*votes.values(), none])
     most = (table == table.max(0)) & (table > 0)
     bits: NDArray[np.int64] = (1 << np.arange(len(table))) @ most
     return bits

@@ -255,9 +255,9 @@ class Rules:
                 term.tables["group"][passing] = True
 
     def join_roles(self) -> None:
-        """Draw all names from one group, and all places from another."""
+        """Draw all names from one group, and all places from another; of no area of medicine."""
         names = [self._roles.get(name, name) for name in self.groups]
-        self.written = np.array([*map(self.group, names)], np.int16)
+        self.written, self.areas = np.array([*map(self.group, names)], np.int16), []
 
     @property
     def pieces(self) -> tuple[str, str]:

@@ -436,6 +436,13 @@ def test_what_an_area_has_no_words_for_comes_from_the_general_list(lexicon):
         assert len({*found}) == 7
 
 
+def test_without_roles_an_illness_is_of_no_area(outputs, lexicon):
+    off = OnlyRewriter(Settings(roles="off", consistent=Unit.RECORD))
+    found = {*written(off, "asthma", 12)}
+    assert found <= {*outputs["ill"]}
+    assert not found <= {*lexicon.scenarios["chest", "ill"]}
+
+
 def test_each_area_that_rules_tell_has_a_scenario(lexicon):
     made = rewriter(rules_text())
     assert {area for area, _ in lexicon.scenarios} == {row.split()[0] for row in made.rules.areas}
