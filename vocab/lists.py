@@ -42,6 +42,7 @@ sys.path.insert(0, str(_HERE.parent))
 
 from dpsan.only.hashes import Hashes, Table  # noqa: E402
 from dpsan.only.lexicon import ENDINGS, OPENS, ORDINARY, Lexicon  # noqa: E402
+from dpsan.only.scenarios import SCENARIO  # noqa: E402
 from dpsan.only.view import LOWER, TITLE, UPPER  # noqa: E402
 
 SOURCES: Final = _HERE / "only"
@@ -80,6 +81,8 @@ LANGUAGES: Final = "fr it es de pt nl"
 LARGE: Final = 50_000
 """Inhabitants of a city of several words that is a phrase."""
 WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+TABLES: Final = ("forms.tsv", "doses.tsv", "scenarios.tsv")
+"""Sources that are stored as they are."""
 UNLISTED: Final = "unlisted"
 """Name of the list of words whose letters alone decide the label with a capital."""
 RARE: Final = "dictionaries"
@@ -264,6 +267,14 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
     }
     outputs = {group: listed for (group,), _, listed in sections(SOURCES / "outputs.txt")}
     outputs |= aligned(outputs)
+    rows = [line.split("\t") for line in plain_lines(SOURCES / "scenarios.tsv")]
+    outputs[SCENARIO] = [
+        *dict.fromkeys(
+            word
+            for _, group, listed in rows
+            for word in (*map(blank, listed.split()), *outputs[group])
+        )
+    ]
     lists: dict[str, Iterable[str]] = {
         "words.txt": words.labels,
         "phrases.txt": phrases(),
@@ -273,7 +284,7 @@ def texts(words: Words, known: Mapping[str, str]) -> dict[str, str]:
         "fixed.txt": codes.union(plain_words(SOURCES / "fixed.txt")),
         "outputs.tsv": ("\t".join([group, *listed]) for group, listed in outputs.items()),
         "nations.tsv": (f"{word}\t{country}" for word, country in nations()[0].items()),
-        **{name: plain_lines(SOURCES / name) for name in ("forms.tsv", "doses.tsv")},
+        **{name: plain_lines(SOURCES / name) for name in TABLES},
     }
     return {
         name: "".join(f"{line}\n" for line in sorted(set(lines))) for name, lines in lists.items()

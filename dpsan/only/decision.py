@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpsan.only.engine import UNTYPED, Match, drawn
 from dpsan.only.forms import ZERO
 from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
-from dpsan.only.relations import Groups
+from dpsan.only.relations import Groups, areas
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, STEP
 from dpsan.only.view import (
@@ -110,6 +110,8 @@ class Decision:
     weekdays: tuple[tuple[int, ...], ...]
     """Rows of a weekday and of the date behind it: its day, or day and month, its month and year;
     -1: none."""
+    area: NDArray[np.int64]
+    """Areas of medicine, as bits, that most health words of its unit are about."""
     rule: NDArray[np.int16]
     """Index of the rule that drew each token; no output depends on it."""
     groups: tuple[str, ...]
@@ -149,9 +151,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = (view.trigger == rules.triggers["a"]).nonzero()[0]
-    articles = np.zeros((0, 3), np.int64)
-    if len(article):
-        articles = _articles(view, rules, match.state.text, article, row)
+    articles = _articles(view, rules, match.state.text, article, row)
     caps = view.caps.copy()
     eased = rules.nouns[group] & (caps == TITLE)
     eased |= (rules.nouns | rules.brands)[group] & (caps == UPPER)
@@ -179,7 +179,6 @@ def decide(
             told = all(not isinstance(cut[0], str) for cut in read)
             if group[token] != handle and (view.form[token] >= 0 or told):
                 local[int(row[token])] = read
-    key_of_row = first[key[at]]
     order = np.zeros(len(at), np.int32)
     for groups in (_DATED, ORDERED):
         rows = among(group[at], rules.codes(groups)).nonzero()[0]
@@ -197,7 +196,7 @@ def decide(
         form[at],
         caps[at],
         view.possessive[at],
-        key_of_row,  # the first drawn token, never one that passes
+        first[key[at]],  # the first drawn token, never one that passes
         view.unit[at],
         view.text[at],
         order,
@@ -206,6 +205,7 @@ def decide(
         local,
         _sums(view, rules, group, row),
         _weekdays(view, rules, group, row),
+        areas(match.state, rules.areas)[view.unit[at]],
         match.rule[at],
         tuple(rules.groups),
         tuple(forms),

@@ -25,6 +25,7 @@ from dpsan.only.injections import Injections, keep_apart
 from dpsan.only.mail_names import name_pieces, write_addresses
 from dpsan.only.permutations import Permutation, Walk, begin_walks
 from dpsan.only.plans import ADDRESSES, NAME, PATTERNS, Plans
+from dpsan.only.scenarios import BOUND
 from dpsan.only.slots import (
     Pool,
     Slots,
@@ -126,6 +127,10 @@ class Draws:
         if kept and self.together:
             slots.recall(units)
         late = self._late(slots, decision)
+        scenarios = self.plans.scenarios
+        themed = np.array([plan.pool[0] in scenarios.groups for plan in slots.plans])[slots.pool]
+        themed &= self.together and self.plans.injective
+        slots.own &= ~themed
         for at in np.isin(slots.row, [*values]).nonzero()[0].tolist() if values else ():
             slots.write(at, values[int(slots.row[at])])
             slots.new[at], slots.chance[at] = False, 0.0
@@ -134,6 +139,7 @@ class Draws:
         sizes = np.array([plan.sizes[0] for plan in slots.plans])[slots.pool]
         pending = new[slots.own[new]]
         injections = None if kept else Injections(slots, pending, sizes)
+        sizes[themed] = BOUND
         bounds = sizes.tolist()
         pending = injections.rest if injections else pending
         permutations, reused = self._permutations(slots, pending, units, bounds)
@@ -144,6 +150,7 @@ class Draws:
             if injections:
                 injections.take(slots)
             self._take(slots, permutations, begins, decision.order[slots.row])
+            reused += scenarios.choose(slots, new[themed[new]].tolist(), units, decision.area)
             self._write_strings(slots, new, streams)
             if self.together and self.plans.injective:
                 reused += keep_apart(slots, new, units, self.plans, streams, injections)

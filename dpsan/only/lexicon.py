@@ -18,7 +18,7 @@ lists costs a few milliseconds and no word becomes a Python object::
     frequent.txt, names.txt, compound.txt, fixed.txt, words.txt, phrases.txt  a word a line
     outputs.tsv    a group and its words a line; forms.tsv: beginnings and endings of words
     nations.tsv    a word for a nation and its country a line
-    doses.tsv      a medicine, a unit and its doses a line
+    doses.tsv      a medicine, a unit and its doses a line; scenarios.tsv: an area, a group, words
 """
 
 from __future__ import annotations
@@ -116,6 +116,13 @@ class Lexicon:
         """Usual doses of medicines in a unit, ascending."""
         cells = (line.split("\t") for line in self.lines("doses.tsv"))
         return {(medicine, unit): doses.split() for medicine, unit, doses in cells}
+
+    @cached_property
+    def scenarios(self) -> Mapping[tuple[str, str], Sequence[str]]:
+        """Words of an area of medicine and a group."""
+        cells = (line.split("\t") for line in self.lines("scenarios.tsv"))
+        rows = ((area, group, words.split()) for area, group, words in cells)
+        return {(area, group): [w.replace("_", " ") for w in words] for area, group, words in rows}
 
     @cached_property
     def forms(self) -> Mapping[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import Final
 
 from dpsan.only.decision import CITY, LOGIN, MEDICINE, NAMES
 from dpsan.only.permutations import ASCENDING, Permutation, permutation_of
+from dpsan.only.scenarios import SCENARIO, SHARED, Scenarios
 from dpsan.only.slots import Plan, Pool, Unit, Word
 from dpsan.only.templates import Piece, local_part, radices, template
 from dpsan.only.view import COLUMN, LOWER, UPPER
@@ -27,7 +28,7 @@ NAMED: Final[Pool] = ("", "", ())
 """Home of names: each has the pool of its first token."""
 NOUNS: Final = frozenset(("thing", "nonce"))
 """Groups of words that may be names and do not look like them."""
-_KINDS: Final = (MEDICINE, CITY, "phone")
+_KINDS: Final = (MEDICINE, CITY, "phone", "analyte")
 """Beginnings of groups that share the replacement of a word within a unit."""
 
 
@@ -36,11 +37,20 @@ class Plans:
 
     Args:
         words: by group its output words.
+        scenarios: of the health words; None: they need not fit each other.
         injective: whether different words of a unit have different ones; else independent draws.
     """
 
-    def __init__(self, words: Mapping[str, Sequence[str]], *, injective: bool) -> None:
+    def __init__(
+        self,
+        words: Mapping[str, Sequence[str]],
+        scenarios: Scenarios | None = None,
+        *,
+        injective: bool,
+    ) -> None:
         self.words, self.injective = words, injective
+        self.scenarios = scenarios or Scenarios({}, words, ())
+        self._themed = {SCENARIO, *self.scenarios.groups}
         self.lists = [*words]
         self._tables: dict[int, list[str]] = {}
         self._numbers: dict[str, dict[str, int]] = {}
@@ -61,6 +71,8 @@ class Plans:
         home = (group, "", ()) if self.injective else pool
         home = NAMED if group in NAMES | NOUNS else home
         home = next(((kind, "", ()) for kind in _KINDS if group.startswith(kind)), home)
+        if self.injective and (group in self._themed or group.startswith(MEDICINE)):
+            home = SHARED  # one medicine stays one, with a dose and without
         chance = 0.0 if group in ADDRESSES else 1 / sizes[0]
         if group == LOGIN:  # its host is none: it stays where its names do
             chance = max(1 / len(of_name) for name, of_name in self.words.items() if name in NAMES)

@@ -195,6 +195,24 @@ def line_start(state: State) -> Flags:
     return np.asarray((state.view.gap == G["line"]) | state.opening)
 
 
+def areas(state: State, rows: Sequence[str]) -> NDArray[np.int64]:
+    """Return the areas of medicine, as bits, that most words of each unit are about; 0: none.
+
+    Args:
+        rows: names of contexts: an area, and how much its words weigh.
+    """
+    unit = state.view.unit
+    none, votes = np.zeros(int(unit[-1]) + 1, np.int64), dict[str, NDArray[np.int64]]()
+    for row in rows:
+        area, weight = row.split()
+        words = np.bincount(unit[state.words(row)], minlength=len(none))
+        votes[area] = votes.get(area, none) + int(weight) * words
+    table = np.array([*votes.values(), none])
+    most = (table == table.max(0)) & (table > 0)
+    bits: NDArray[np.int64] = (1 << np.arange(len(table))) @ most
+    return bits
+
+
 def any_in_run(run: Ints, places: NDArray[np.intp], at: NDArray[np.intp]) -> Flags:
     """Return whether one of some places is in the run of a token, for each of others."""
     hit = np.zeros(len(run) + 1, np.bool_)

@@ -141,8 +141,8 @@ class Rules:
         types = [row for row in rows if row[0] == "type"]
         self.type_groups = {name: row[2].split()[0] for row in types for name in row[1].split()}
         """Group of single words of each type."""
-        groups = {label: self.type_groups.get(name, OWN) for label, name in lists.items()}
-        rows = [["rule", "own list", f"{label}={groups[label]}", ""] for label in lists] + rows
+        drawn = ((label, self.type_groups.get(name, OWN)) for label, name in lists.items())
+        rows = [["rule", "own list", f"{label}={group}", ""] for label, group in drawn] + rows
         self._sets = {row[1]: row[2].split() for row in rows if row[0] == "labels"}
         self.classes = {row[1]: row[2].split() for row in rows if row[0] == "class"}
         """Class -> its groups."""
@@ -150,14 +150,14 @@ class Rules:
         self._group_sets = self.classes | sets
         self.apart = self.classes["health"] + sets["apart"]
         """Groups of words that stand beside no name."""
-        pairs = [pair.split("=") for row in rows if row[0] == OWN for pair in row[2].split()]
-        self._own = dict(pairs)
+        (own,) = (row[2] for row in rows if row[0] == OWN)
+        self._own: dict[str, str] = dict(re.findall(r"(\S+)=(\w+)", own))
         self._elements = {row[1]: row[2] for row in rows if row[0] == "element"}
         self._read: dict[str, list[str]] = {}
         """Terms of the elements so far."""
         self._words = {row[1]: row[2].split() for row in rows if row[0] == "words"}
-        words = sorted(set(chain.from_iterable(self._words.values())))
-        self.triggers = {word: code for code, word in enumerate(words, 1)}
+        words = sorted({*chain(*self._words.values())})
+        self.triggers = dict(zip(words, range(1, len(words) + 1), strict=True))
         """Codes of the words that rules may know by name, ascending."""
         self.countries = {row[1]: re.compile(row[3]) for row in rows if row[0] == "country"}
         """Forms of strings that show a country."""
@@ -179,15 +179,16 @@ class Rules:
         self.contexts = {
             row[1]: [self._test(self._element(atom)) for atom in row[2].split("|")]
             for row in rows
-            if row[0] in ("context", "country")
+            if row[0] in ("context", "country", "area")
         }
         """Numbers of the tests of which relations read any, by their names."""
+        self.areas = [row[1] for row in rows if row[0] == "area"]
+        """Contexts that are an area of medicine and a weight."""
         self.types = [
             SpanType(
                 row[1].split(), row[2].split(), self._test(self._element(row[3])) if row[3:] else -1
             )
-            for row in rows
-            if row[0] == "type"
+            for row in types
         ]
         widths = len(self.labels) * PATTERNS, len(GAP), 2, len(self.triggers) + 1
         self.packed = {
@@ -239,8 +240,7 @@ class Rules:
 
     def _drawn(self, position: Position) -> Iterator[int]:
         """Yield sets of groups, as bits, of which a position has one."""
-        for name in position.moving:
-            term = self.terms[name]
+        for term in map(self.terms.__getitem__, position.moving):
             if not term.related and [*term.tables] == ["group"] and not term.tables["group"][0]:
                 bits = np.packbits(term.tables["group"], bitorder="little")
                 yield int.from_bytes(bits.tobytes(), "little")
@@ -255,9 +255,9 @@ class Rules:
                 term.tables["group"][passing] = True
 
     def join_roles(self) -> None:
-        """Draw all names from one group, and all places from another."""
+        """Draw all names from one group, and all places from another; of no area of medicine."""
         names = [self._roles.get(name, name) for name in self.groups]
-        self.written = np.array([self.group(name) for name in names], np.int16)
+        self.written, self.areas = np.array([*map(self.group, names)], np.int16), []
 
     @property
     def pieces(self) -> tuple[str, str]:
@@ -285,7 +285,8 @@ class Rules:
     @cached_property
     def named(self) -> Flags:
         """True for labels of lists that say what the word is."""
-        names = {*self.groups, *(f"{name}?" for name in self.groups), "letter"}
+        kinds = {label for label, group in self._own.items() if group in self.apart}
+        names = {*self.groups, *(f"{name}?" for name in self.groups), "letter"} | kinds
         return np.array([label in names for label in self.labels])
 
     def label_codes(self, name: str) -> list[int]:
@@ -314,7 +315,7 @@ class Rules:
                 gaps = "space"
             if gaps and gaps != "any":
                 terms.append(self._term("|".join("~" + gap for gap in gaps.split("|"))))
-            if not any(EDGE in term and EDGE in term.split("|") for term in terms):
+            if not any(EDGE in term.split("|") for term in terms):
                 terms.append(self._term(f"!{EDGE}"))
             moving = tuple(term for term in terms if self.terms[term].moves)
             fixed = self._test(term for term in terms if term not in moving)
@@ -379,8 +380,7 @@ class Rules:
         if name.startswith("~"):
             return "gap", [GAP[name[1:]], GAP["bar" if name == "~open" else name[1:]]]
         if name in _CAPS:
-            codes = product(range(0, CODES - NONE, PATTERNS), _CAPS[name])
-            return "kind", map(sum, codes)
+            return "kind", map(sum, product(range(0, CODES - NONE, PATTERNS), _CAPS[name]))
         if name == "owns":
             return "possessive", [1]
         if name == "trigger":
@@ -396,5 +396,5 @@ class Rules:
             return "trigger", self.trigger_codes(name)
         if name.startswith("of_") or name in {*relations.FIXED, *relations.MOVING, *self.countries}:
             return "relation", []
-        first = (label * PATTERNS for label in self.label_codes(name))
-        return "kind", [code + caps for code in first for caps in range(PATTERNS)]
+        labels = self.label_codes(name)
+        return "kind", [code * PATTERNS + caps for code in labels for caps in range(PATTERNS)]

@@ -72,6 +72,8 @@ class Unit:
     calendars: defaultdict[tuple[str, int], Calendar] = field(
         default_factory=lambda: defaultdict(Calendar)
     )
+    area: str | None = None
+    """Area of medicine of its scenario; empty: none."""
 
 
 Units = defaultdict[int, Unit]

@@ -22,6 +22,7 @@ from dpsan.only.hashes import Places
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.plans import NOUNS, Plans
 from dpsan.only.rules import OWN, Rules, rules_text
+from dpsan.only.scenarios import Scenarios
 from dpsan.only.slots import Slots, stream_position
 from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
@@ -94,17 +95,16 @@ class OnlyRewriter:
         if {kind.name for kind in spec.only if kind.english} - {*STRINGS, SPANS}:
             for label, weight in (("foreignw", 3), ("unknown", 3), ("func", -1)):
                 self._foreign[self.viewer.labels.index(label)] = weight
-        self.outputs = {
-            **self.lexicon.outputs,
-            **{name: [*words] for name, words in user_lists.items()},
-        }
+        listed = {name: [*words] for name, words in user_lists.items()}
+        self.outputs = {**self.lexicon.outputs, **listed}
         for name in (NAMES | NOUNS) & self.outputs.keys() if spec.mapped else ():
             pool = self.outputs["coined" if name in NOUNS else name]  # no ordinary words
             self.outputs[name] = [w for w in pool if not self.lexicon.plain(w.lower())]
         for label, name in self._names.items():
             if name in typed - chosen:  # only words of the list become such names
                 self.outputs[label] = self.outputs[self.rules.type_groups[name]]
-        plans = Plans(self.outputs, injective=not self.keyed)
+        scenarios = Scenarios(self.lexicon.scenarios, self.outputs, self.rules.areas)
+        plans = Plans(self.outputs, scenarios, injective=not self.keyed)
         together = spec.consistent is not None
         self.draws = Draws(plans, self.lexicon.doses, together=together, pieces=self.rules.pieces)
         swapped = {label: words for label, words in user_lists.items() if not drawn_as[label]}

@@ -83,7 +83,7 @@ def article_for(word: str) -> str:
         return _article_for_number(number[0])
     if not (first.isascii() and first.isalpha()):
         return "a"
-    stem = re.split("['’-]", word, maxsplit=1)[0]
+    stem = re.split("['’ -]", word, maxsplit=1)[0]
     spelt = stem.isupper() and (len(stem) <= _SPELT or not re.search("[AEIOUY]", stem))
     if spelt or len(stem) == 1:
         return "an" if first.lower() in _LETTER_NAME else "a"

@@ -57,12 +57,58 @@ def test_what_once_stayed_is_replaced():
             assert not all(word in words(output) for output in outputs), (word, text)
 
 
-def test_an_illness_becomes_one_of_its_part_of_the_body_unless_roles_are_off(outputs):
-    chest = {word.lower() for word in outputs["ill_chest"]}
+def test_an_illness_becomes_one_of_its_area_unless_roles_are_off(outputs, lexicon):
+    chest = {word.lower() for word in lexicon.scenarios["chest", "ill"]}
     assert {text.lower() for text in drawn("asthma")} <= chest
     found = {*drawn_often("asthma", 12, roles="off")}
     assert found <= {*outputs["ill"]}
-    assert not found <= chest
+    assert not found <= {*lexicon.scenarios["chest", "ill"]}
+
+
+NOTE = (
+    "She has asthma, COPD and wheezing, and takes theophylline 200 mg, montelukast 10 mg. "
+    "No cough or breathlessness. Asthma is better on theophylline."
+)
+
+
+def test_the_health_words_of_a_text_are_about_one_area(lexicon):
+    """An illness, its medicine and its symptoms fit each other; two words never become one."""
+    pattern = (
+        r"She has (.*), (.*) and (.*), and takes (.*) [\d.]+ mg, (.*) [\d.]+ mg\. "
+        r"No (.*) or (.*)\. (.*) is better on (.*)\."
+    )
+    few = {"medicine"}  # words of other areas stand beside its three
+    chest = {
+        word.lower()
+        for (area, group), listed in lexicon.scenarios.items()
+        for word in [*listed, *(lexicon.outputs["medicine"] if group in few else ())]
+        if area == "chest"
+    }
+    for text in drawn(NOTE):
+        ill, other, symptom, drug, second, *symptoms, again, same = (
+            word.lower() for word in re.fullmatch(pattern, text).groups()
+        )
+        assert (again, same) == (ill, drug)
+        written = [ill, other, symptom, drug, second, *symptoms]
+        assert len({*written}) == len(written)
+        assert {*written} <= chest, text
+
+
+def test_what_an_area_has_no_words_for_comes_from_the_general_list(lexicon):
+    many = "asthma, emphysema, COPD, bronchiectasis, silicosis, asbestosis and pneumoconiosis"
+    chest = {word.lower() for word in lexicon.scenarios["chest", "ill"]}
+    for text in drawn(f"He has {many}."):
+        found = re.split(", | and ", text.removeprefix("He has ").removesuffix(".").lower())
+        assert chest < {*found} <= chest | {word.lower() for word in lexicon.outputs["ill"]}
+        assert len({*found}) == 7
+
+
+def test_each_area_that_rules_tell_has_a_scenario(lexicon, sensitive):
+    areas = {row.split()[0] for row in sensitive.replacing.rules.areas}
+    assert {area for area, _ in lexicon.scenarios} == areas
+    assert {group for _, group in lexicon.scenarios} <= {
+        *sensitive.replacing.rules.classes["health"]
+    }
 
 
 def test_a_medicine_has_a_dose_that_it_has(lexicon):
