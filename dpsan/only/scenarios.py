@@ -55,7 +55,7 @@ class Scenarios:
         for place, listed in rows.items():
             row = [number[word] for word in listed]
             others = (word for word in self._general[place[1]] if word not in row)
-            self._rows[place] = row + [*islice(others, max(_LEAST - len(row), 0))]
+            self._rows[place] = [*row, *islice(others, max(_LEAST - len(row), 0))]
         self._areas = [*dict.fromkeys(area.split()[0] for area in areas)]
 
     def choose(
