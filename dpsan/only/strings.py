@@ -152,6 +152,8 @@ SHORT_TIME: Final = re.compile(r"(?:[01]\d|2[0-3])[0-5]\dh(?:rs?)?")
 MARK: Final = re.compile(r"(\d{1,2}\.\d{1,2})/(4|4\.0|4\.3|4\.5|5|5\.0|6|6\.0|7|9|10|20)")
 """A mark and the best one, which stays."""
 _FORMS: Final = "sa cv sl srl llc pc lp bv nv kk spa llp plc sas sc"
+EMERGENCY: Final = frozenset("911 999 000 111 112 101".split())
+"""Public numbers of three digits that people are told to call."""
 LEGAL: Final = frozenset(".".join(letters) for letters in _FORMS.split())
 """Legal forms of companies, with dots."""
 _LABELS: Final = (
@@ -324,7 +326,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         if len(text) == 4 and text[0] == "0":
             return "int40", marked(text)
         of_length = f"int{len(text)}" if len(text) < 7 else "intlong"
-        return "emergency" if text in ("911", "999") else of_length, sized_form(text)
+        return "emergency" if text in EMERGENCY else of_length, sized_form(text)
     if kind == "code":
         for label, pattern, form in _CODES:
             if pattern.fullmatch(text):
