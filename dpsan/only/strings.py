@@ -104,7 +104,7 @@ PATTERNS: Final = (
     ("dotted", r"\b(?:[^\W\d_]\.){2,8}(?:[^\W\d_]\b\.?)?|\b[Pp]h\.\s?[Dd]\b\.?"),
     ("code", r"(?<![\w/:.])///[^\W\d]{1,40}(?:\.[^\W\d]{1,40}){2}(?![\w/])|(?<![\w-])[A-Z]{1,4}-(?:\d{3,12}(?:-[A-Z0-9]{1,12}){0,4}|\d{2}(?:-[A-Z0-9]{1,12}){1,4})(?![\w-])|(?<![\w-])(?:[A-Z]{1,4}(?:-[A-Z]{1,4}){1,2}-\d{4,12}|\d{2,3}-[A-Z]{1,2}-\d{1,6})(?![\w-])|(?<!\w)(?!(?:(?:[A-Za-z]{3,30}|id)_){1,8}\d{1,4}(?:-\d\d-\d\d)?(?![\w-]))(?=[A-Za-z_]{0,60}\d)(?=\d{0,60}[A-Za-z_])\w{2,80}(?:-[A-Za-z_]{0,30}\d\w{0,40}){0,6}(?:[!@$^&*]\w{0,40}){0,3}"),
     ("password", r"(?<!\w)(?![A-Za-z]{1,30}%[0-9A-F]{2})(?=[A-Za-z]{1,30}[!@#$%^*]{1,4}\w{0,30}\d)[A-Za-z0-9!@#$%^*+=?_-]{6,60}(?<![!?.])"),
-    ("int", r"\d+(?:[.,:/'’]\d+)*"),
+    ("int", r"(?<=\w,)\d+(?:\.\d+)?(?![.:/\d])|\d+(?:\.\d+)?(?=,(?!\d{3}(?!\d))\d+(?:\.\d+)?,)|\d+(?:[.,:/'’]\d+)*"),
 )  # fmt: skip
 FIRST: Final = {"d": r"(?=\d)", "l": r"(?=[^\W\d_])", "o": r"(?=[\W_])"}
 """By the first character: digit, letter, other."""
@@ -315,7 +315,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "fixed", text
         if re.fullmatch(r"([1-9]|1[0-2])/[1-9]", text):  # a share, or a day of a rota
             return over_label(text, "pair"), date_order(text) + re.sub(r"\d", DIGIT, text)
-        if year := re.fullmatch(r"(\d{1,6})/((?:19|20)\d\d)", text):
+        if year := re.fullmatch(r"(\d{1,6}(?:/\d\d)?)/((?:19|20)\d\d)", text):
             return "number", f"{digit_form(year[1])}/{year_class(int(year[2]))}"
         if not text.isdigit():
             return "number", sized_form(text)
