@@ -24,6 +24,7 @@ from dpsan.only.marks import (
     LARGE_HEX,
     NEXT,
     NIL,
+    NOW,
     PADDED,
     RANGES,
     SHORT,
@@ -233,7 +234,9 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         last = 1 if form.endswith(NEXT) else 6
-        return [(*YEARS[form[0]], 0), form[1], (1, last, len(form) - 2)]
+        low, high = YEARS[form[0]]
+        first = min(high, NOW - last) if low < NOW else high
+        return [(low, first, 0), form[1], (1, last, len(form) - 2)]
     if group == "dotclock":
         if form[-3:-1] != f".{DIGIT}" or len(form) > 5:  # bought at 1,204.55
             return template("number", form)
