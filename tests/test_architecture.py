@@ -190,7 +190,7 @@ def test_files_stay_small():
     assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
 
 
-MOST_LINES = 29_450
+MOST_LINES = 29_254
 """Lines of code of dpsan/.  It only goes down: lower it with every change that allows it."""
 
 
@@ -339,7 +339,7 @@ def test_what_decides_and_draws_cannot_reach_a_text():
     reading = "viewer characters joining local_parts strings lexicon hashes"
     barred = {f"dpsan.only.{name}" for name in reading.split()}
     deciding = ("view", "rules", "engine", "relations", "decision")
-    drawing = "templates plans mail_names draws slots permutations marks sums"
+    drawing = "templates plans mail_names draws slots permutations forms sums"
     for name in (*deciding, *drawing.split()):
         seen, left = set(), [f"dpsan.only.{name}"]
         while left:

@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 from dpsan.embeddings.word_lists import CONTACTS
 from dpsan.only import strings
 from dpsan.only.dates import day_forms
+from dpsan.only.forms import ANY_YEAR, pattern, rows, unsized
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.marks import ANY_YEAR, unsized
 from dpsan.only.rules import rules_text
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.text.batch import BoundedCache
@@ -40,26 +40,10 @@ _CLASSES: Final = frozenset({LETTER, DIGIT, MARK, PICTURE, WEB})
 """Classes of characters that stand for the characters themselves."""
 _COUNTRY: Final = "GB"
 """The first of the countries of an IBAN."""
-_SIGN: Final = "[$£€¥₹₦₱₩₫₺₽₪₴]"
-_CHOICES: Final = tuple(
-    (re.compile(pattern.replace("x", LETTER)), choices.split())
-    for pattern, choices in (
-        (r"0{1,2}:00(?::00)?(?P<letters>xx)", "am pm"),
-        (r"0{1,3}(?P<letters>xx)", "th"),  # 97 % in the corpus of the vocabulary are ordinals
-        (r"(?P<letters>00x)", "80s"),
-        (r"0000(?P<letters>x)", "s"),  # 98 % are decades
-        (r"0+(?P<letters>x)", "m g s h k"),
-        (r"0+(?P<letters>xx)", "km kg cm mm ml MB TB"),
-        (r"0+(?P<letters>xxx)", "mph rpm kWh MHz GHz"),
-        (rf"(?P<letters>x){_SIGN}.*", "A C R"),
-        (rf"(?P<letters>xx){_SIGN}.*", "US CA AU NZ HK"),
-        (rf"x*{_SIGN}[^x]*0(?P<letters>x)", "k m b"),
-        (rf"x*{_SIGN}[^x]*0(?P<letters>xx)", "bn mn"),
-        (r"0000-00-00(?P<letters>x)00:00.*", "T"),
-        (r"0000-00-00[x ]00:00[^x]*(?P<letters>x)", "Z"),
-        (r"(?P<letters>xx)00[x0 ]{11,}", "GB DE FR ES IT NL BE CH AT SE NO DK PL PT FI IE"),
-    )
-)
+_CHOICES: Final = [
+    (re.compile(pattern(text).replace("x", LETTER)), choices.split())
+    for text, choices, *_ in rows("letters")
+]
 """Letters that a string of some shape may have: any of them, whichever stood there."""
 
 
@@ -84,20 +68,19 @@ class Alone:
     """Groups and kinds by the lists of ``--only``."""
 
     def __init__(self) -> None:
-        rows = [line.split("\t") for line in rules_text().splitlines()]
-        self.groups_of = {row[1]: row[2].split() for row in rows if row[0] == "class"}
+        rules = [line.split("\t") for line in rules_text().splitlines()]
+        self.groups_of = {row[1]: row[2].split() for row in rules if row[0] == "class"}
         """Class -> its groups."""
         self.class_of = {group: name for name, all_ in self.groups_of.items() for group in all_}
         """Group -> its class."""
-        pairs = [pair.split("=") for row in rows if row[0] == "own" for pair in row[2].split()]
+        pairs = [pair.split("=") for row in rules if row[0] == "own" for pair in row[2].split()]
         self._own = dict(pairs)
         self.lexicon = Lexicon()
         self._kinds = BoundedCache(self._kind, 1 << 14)
 
     def groups(self, words: Sequence[str]) -> list[str | None]:
         """Return the group of each folded word, None for words of no group."""
-        rows = self.lexicon.table.rows(Hashes.of_words([*words])).tolist()
-        return [self._group(row) for row in rows]
+        return [*map(self._group, self.lexicon.table.rows(Hashes.of_words([*words])).tolist())]
 
     def group(self, word: str) -> str | None:
         """Return the group of one folded word."""
@@ -112,8 +95,8 @@ class Alone:
 
     def _kind(self, form: str) -> Kind | None:
         """Return the kind of a shape."""
-        for group, pattern in _ADDRESSES:
-            if pattern.fullmatch(form):
+        for group, of_shape in _ADDRESSES:
+            if of_shape.fullmatch(form):
                 return Kind(group, CONTACTS, tuple(self._address(group)))
         if PICTURE in form:
             return Kind("picture", CONTACTS, (_PICTURES,))
@@ -175,9 +158,9 @@ def _stand_in(form: str) -> tuple[str, Mapping[str, list[str]]]:
     """Return a string that stands for all of a shape, and which letters others of them may have."""
     text = re.sub("0+", lambda run: _YEAR if len(run[0]) == len(_YEAR) else "1" * len(run[0]), form)
     choices = {}
-    for pattern, letters in _CHOICES:
-        match = pattern.fullmatch(form)
-        first, last = match.span("letters") if match else (0, 0)
+    for of_shape, letters in _CHOICES:
+        match = of_shape.fullmatch(form)
+        first, last = match.span(1) if match else (0, 0)
         if LETTER in text[first:last]:  # no row above has chosen them
             text = text[:first] + letters[0] + text[last:]
             choices[letters[0]] = letters

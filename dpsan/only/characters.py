@@ -11,8 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.hashes import Hashes, salted
-from dpsan.only.order import changes, distinct
-from dpsan.only.view import GAP, LOWER, MIXED, NONE, ONE, TITLE, UPPER, Codes, Flags, Ints
+from dpsan.only.view import (
+    GAP,
+    LOWER,
+    MIXED,
+    NONE,
+    ONE,
+    TITLE,
+    UPPER,
+    Codes,
+    Flags,
+    Ints,
+    changes,
+    distinct,
+)
 
 LETTER, CAPITAL, DIGIT, BLANK, NEWLINE, APOSTROPHE, OPENER, ODD = (1 << bit for bit in range(8))
 """Classes of characters."""

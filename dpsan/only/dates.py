@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.marks import (
+from dpsan.only.forms import (
     DAY_FIRST,
     DIGIT,
     EITHER,
@@ -29,7 +29,7 @@ from dpsan.only.marks import (
     YEAR_FIRST,
     YEARS,
 )
-from dpsan.only.order import distinct, ranks
+from dpsan.only.view import distinct, ranks
 
 LABELS: Final = ("daymonth", "monthday", "over5", "over20", "over7", "over10", "over12", "pair")
 """Labels of days: of a date, and alone."""

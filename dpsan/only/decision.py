@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.engine import UNTYPED, Match, drawn
-from dpsan.only.marks import ZERO
-from dpsan.only.order import ranks
+from dpsan.only.forms import ZERO
 from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
 from dpsan.only.relations import Groups
 from dpsan.only.rules import PASS, Rules
-from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, STEP, Sum
+from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, STEP
 from dpsan.only.view import (
     GAP,
     KEPT,
@@ -35,8 +34,10 @@ from dpsan.only.view import (
     Cut,
     Flags,
     Ints,
+    Sum,
     View,
     among,
+    ranks,
 )
 
 PLURAL = "surnamepl"

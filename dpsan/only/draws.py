@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from dpsan.only.decision import AMERICAN, CITY, COUNTRY, PLURAL, STATES, Decision
 from dpsan.only.doses import Doses, fit_doses
+from dpsan.only.forms import LARGE, SIZED, unsized
 from dpsan.only.injections import Injections, keep_apart
 from dpsan.only.mail_names import name_pieces, write_addresses
-from dpsan.only.marks import LARGE, SIZED, unsized
-from dpsan.only.order import distinct
 from dpsan.only.permutations import Permutation, Walk, begin_walks
 from dpsan.only.plans import ADDRESSES, NAME, PATTERNS, Plans
 from dpsan.only.slots import (
@@ -42,7 +41,7 @@ from dpsan.only.slots import (
 from dpsan.only.sums import AFTER
 from dpsan.only.templates import finished, string
 from dpsan.only.times import keep_days, keep_times
-from dpsan.only.view import LOWER, UPPER, Ints
+from dpsan.only.view import LOWER, UPPER, Ints, distinct
 from dpsan.privacy.randomness import Streams
 from dpsan.text.letter_case import article_for
 

@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.order import distinct
 from dpsan.only.permutations import ASCENDING, Permutation
 from dpsan.only.plans import ADDRESSES, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
 from dpsan.only.templates import finished, string
+from dpsan.only.view import distinct
 from dpsan.privacy.randomness import Streams
 
 

@@ -12,9 +12,9 @@ from unicodedata import normalize
 import numpy as np
 
 from dpsan.only import strings
+from dpsan.only.forms import DIGIT as ANY_DIGIT
+from dpsan.only.forms import LARGE, SMALL
 from dpsan.only.hashes import Hashes, Places
-from dpsan.only.marks import DIGIT as ANY_DIGIT
-from dpsan.only.marks import LARGE, SMALL
 from dpsan.only.view import EDGE, GAP, MIXED, TITLE, UPPER, Cut, View, among
 
 _ROLES: Final = (
@@ -40,7 +40,7 @@ def split_locals(view: View, places: Places) -> None:
         return
     spans = zip(places.start[at].tolist(), places.end[at].tolist(), strict=True)
     texts = [places.block[start:end].lower() for start, end in spans]
-    written = [text if text[0] == "@" else re.split(strings.AT, text)[0] for text in texts]
+    written = [text if text[0] == "@" else strings.NAMED["AT"].split(text)[0] for text in texts]
     pieces = {local: re.findall(r"[^\W\d_]+|\d+|.", local) for local in written}
     cuts = {piece: _cuts(piece) for piece in chain.from_iterable(pieces.values())}
     words = [*{word for of_piece in cuts.values() for cut in of_piece for word in cut}]

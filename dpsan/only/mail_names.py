@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.decision import GIVEN, Decision
-from dpsan.only.marks import SMALL
+from dpsan.only.forms import SMALL
 from dpsan.only.plans import NAME, NAMED, PATTERNS, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
 from dpsan.only.view import LOWER

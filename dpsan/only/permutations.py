@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.marks import SHORT
+from dpsan.only.forms import SHORT
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")

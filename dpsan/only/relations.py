@@ -14,10 +14,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.marks import DIGIT, FIVE, NIL, SIZES, ZERO
-from dpsan.only.order import changes
+from dpsan.only.forms import DIGIT, FIVE, NIL, SIZES, ZERO
 from dpsan.only.view import GAP as G
-from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among
+from dpsan.only.view import LOWER, MIXED, NONE, TITLE, UPPER, Flags, Ints, View, among, changes
 
 MOSTLY: Final = 0.6
 TITLES: Final = 20

@@ -8,7 +8,7 @@ from math import prod
 from typing import Final
 
 from dpsan.only.dates import full_year
-from dpsan.only.marks import NOW
+from dpsan.only.forms import NOW
 from dpsan.only.numerals import DAY, PLACES, RUN, TIME, WHOLE, minute, read
 from dpsan.only.sums import (
     AFTER,

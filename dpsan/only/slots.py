@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from dpsan.only.dates import day_of_year, full_year, moment, weekday_of
 from dpsan.only.decision import MONTHS, VALUE, WEEKDAYS, Decision
-from dpsan.only.marks import DAY_FIRST, LATE_YEARS, NOW
+from dpsan.only.forms import DAY_FIRST, LATE_YEARS, NOW
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
 from dpsan.only.results import follow, reach
-from dpsan.only.sums import BIRTH, BOTH, CLOCK, DAYS, FEW, RESULTS, SPAN, STEP, TOTAL, Sum
+from dpsan.only.sums import BIRTH, BOTH, CLOCK, DAYS, FEW, RESULTS, SPAN, STEP, TOTAL
 from dpsan.only.templates import Piece, ordinal
-from dpsan.only.view import among
+from dpsan.only.view import Sum, among
 
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""

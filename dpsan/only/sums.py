@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from dpsan.only.dates import full_year
 from dpsan.only.numerals import DAY, LARGE, MOST, PLACES, WHOLE, minute, read, summed_columns
+from dpsan.only.view import Sum
 
 TOTAL, NET, PRODUCT, RATIO, GROWTH, DROP, REST, STEP, SPAN, HOURS, MINUTES = range(11)
 """Kinds: the sum of the parts; that but for the last, which is taken away; their product; what per
@@ -58,14 +59,6 @@ _NEAR: Final = 6
 _SECONDS: Final = re.compile(r"\d{1,2}([:.])\d\d\1\d\d")
 _WEEKS: Final = 14
 """Days that are counted between two days of one month."""
-
-
-class Sum(NamedTuple):
-    """A number that follows from others, by their tokens or rows."""
-
-    kind: int
-    whole: int
-    parts: tuple[int, ...]
 
 
 class Item(NamedTuple):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
 from dpsan.only.dates import ANY, HALF_DAY, NO_HOUR, QUARTERS
-from dpsan.only.marks import (
+from dpsan.only.forms import (
     DAY_FIRST,
     DIGIT,
     FEW_MANY,
@@ -26,7 +27,6 @@ from dpsan.only.marks import (
     NIL,
     NOW,
     PADDED,
-    RANGES,
     SHORT,
     SIZES,
     SMALL,
@@ -34,6 +34,7 @@ from dpsan.only.marks import (
     YEARS,
     ZERO,
     Range,
+    rows,
     unsized,
 )
 
@@ -48,61 +49,59 @@ _ALPHABETS: Final = {
     LARGE_HEX: "0123456789ABCDEF",
     FIVE: "05",
 }
-_ACRONYMS: Final[dict[int, list[Piece]]] = {
-    len(columns): [*map(list, columns)]
-    for columns in (
-        ("ABCDEFGHIMNPRSTU", "ABCDEFHILMNPRST", "ABCDEFGILMNOPRSTU"),
-        ("ABCDEFGHIMNPRSTU", "ABCEFHILMNPRST", "ACDEFILMNPRST", "ABCDFGPSTU"),
-        ("BCDFGLMNPRST", "AEIO", "BCDFGLMNPRST", "AEIO", "CDFGLMNPRST"),
-    )
-}
-"""Letters of an acronym, by its length: such as those of offices and firms."""
 _AT_ONCE: Final = 15
 """Digits of a piece."""
-_CODES: Final = {
-    name: codes.split()
-    for name, codes in (
-        ("area", "202 203 205 206 207 208 209 212 213 214 215 216 217 218 219 224 225 228 229 231"),
-        ("country1", "1"),
-        ("country2", "27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 52 55 61 64 65 81 91"),
-        ("country3", "211 212 216 233 234 254 255 351 352 353 354 358 370 385 386 420 421"),
-        ("dose1", "2 4 5"),
-        ("dose2", "10 20 25 40 50"),
-        ("dose3", "100 150 200 250 300 400"),
-    )
-}
-"""Codes of areas, codes of countries and doses by their number of digits."""
-_AGES: Final = dict(zip(SIZES, ((16, 24, 0), (25, 49, 0), (50, 84, 0)), strict=True))
 _SPANS: Final = ((0, 4, 0), (5, 9, 0), (2, 5, 0), (6, 9, 0), (36, 37, 0), (38, 39, 0))
 _DIGITS: Final[dict[str, Piece]] = dict(zip(HALVES + FEW_MANY + WARM, _SPANS, strict=True))
 """Digits of measured values by the mark of their size."""
-_HOSTS: Final = ["192.0.2.", "203.0.113.", *(f"198.18.{host}." for host in range(256))]
-_PARTS: Final = {
-    f"{DIGIT}.{DIGIT}": ["1.5", "2.5", "7.5"],
-    f"{ZERO}.{DIGIT}": ["0.2", "0.4", "0.5"],
-    f"{ZERO}.{DIGIT * 2}": ["0.25", "0.05", "0.75"],
-    f"{DIGIT * 2}.{DIGIT}": ["12.5", "37.5", "62.5"],
-    f"{DIGIT}.{DIGIT * 2}": ["1.25", "3.75", "6.25"],
-    f"{DIGIT},{DIGIT * 3}": ["1,000", "1,500", "2,000"],
-}
-"""Doses that are no whole numbers below a thousand."""
-_NATURAL: Final = frozenset(RANGES) - {"shortyear"}
-"""Groups of numbers that no zero fills up."""
 _LOCAL: Final = re.compile("(|.*?[^\x01])((?:\x01{3}[^\x01]{1,2})?)\x01{3}([ .-])\x01{4}", re.S)
 _MARKS: Final = re.compile(r"[\x01\x02\x0e-\x10]+|[\x03-\x07\x12]|[^\x01-\x07\x0e-\x10\x12]+")
 _COUNTRY: Final = re.compile(rf"\+({DIGIT}{{1,3}})(?=[ .(-])")
 _ZONE: Final = re.compile(rf"(?<={DIGIT})([+\u2212-])[\d{DIGIT}]{{2}}(:?)[\d{DIGIT}]{{2}}$")
-_GRAMS: Final[dict[str, list[Piece]]] = {
-    f"{DIGIT}g": [["1", "2"], "g"],
-    f"{DIGIT}.{DIGIT}g": [["1.2", "1.5", "1.8", "2.4"], "g"],
-    f"{DIGIT * 4}g": [(2100, 4400, 0), "g"],
-    f"{DIGIT}.{DIGIT * 2}kg": [(2, 4, 0), ".", (1, 99, 2), "kg"],
-}
-"""Doses in grams, and what babies weigh."""
 _PAIR: Final = re.compile(f"[dmey](?:[ps]|{DIGIT}+)([^{DIGIT}]){DIGIT}*")
-_TAXES: Final = ["5", "7", "8", "10", "15", "16", "18", "19", "20", "21", "23", "25"]
-_MARKED: Final = re.compile(r"[\x01\x0e-\x10]")
 _DOSE: Final = re.compile(rf"({DIGIT}{{1,3}})(mg|mcg|µg)")
+_MARK_OF: Final = {"#": DIGIT, "<0>": ZERO, "<5>": FIVE, "<A>": LARGE} | dict(
+    zip(("<s>", "<m>", "<l>"), SIZES, strict=True)
+)
+"""Marks by what stands for them in ``forms.tsv``."""
+_LETTERS: Final = {r"\a": SMALL, r"\A": LARGE, r"\h": HEX}
+
+
+def _form(text: str) -> re.Pattern[str]:
+    """Return the pattern of forms of a row."""
+    return re.compile(re.sub("#|<.>", lambda mark: _MARK_OF[mark[0]], text))
+
+
+def _range(text: str) -> Range:
+    """Return a range of a row: from..to."""
+    low, high = text.split("..")
+    return int(low), int(high), len(low) if low[0] == "0" and low[1:] else 0
+
+
+def _piece(text: str) -> Piece:
+    """Return a piece of a row."""
+    if text in _LETTERS:
+        return list(_ALPHABETS[_LETTERS[text]])
+    if ".." in text:
+        return _range(text)
+    if "|" in text or text[0] == "[":
+        return text.split("|") if "|" in text else list(text[1:-1])
+    return text.replace(r"\s", " ")
+
+
+_ROWS: Final = defaultdict[str, list[tuple[re.Pattern[str], list[Piece]]]](list)
+"""Templates by their groups: the pattern of a form, and the pieces of the first one that fits."""
+for _groups, _text, _pieces, *_ in rows("template"):
+    for _group in _groups.split():
+        _ROWS[_group].append((_form(_text), [*map(_piece, _pieces.split(" "))]))
+_LIKE: Final = {group: other for groups, other, *_ in rows("like") for group in groups.split()}
+"""Groups that have the templates of another one."""
+RANGES: Final = {group: [*map(_range, text.split())] for group, text, *_ in rows("range")}
+"""Ranges of the numbers that people have, by group: one for each run of digits."""
+_NATURAL: Final = frozenset(RANGES) - {"shortyear"}
+"""Groups of numbers that no zero fills up."""
+_CODES: Final = {name: codes.split() for name, codes, *_ in rows("codes")}
+"""Codes of areas, and of countries by their number of digits."""
 
 
 @lru_cache(1 << 14)
@@ -195,7 +194,6 @@ def _days(form: str) -> list[str]:
 
 def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None:
     """Return the template of a group whose strings need no look at their marks."""
-    hexadecimal: list[Piece] = [list(_ALPHABETS[HEX])] * 4
     if group == "near":  # behind a point no 0
         return [
             (int(form[at - 1 : at] == "."), 9, 0) if mark == DIGIT else _DIGITS.get(mark, mark)
@@ -206,100 +204,33 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
     if group == "year":
         low, high = YEARS[form[0]]
         return [(low % 100, high % 100, 2) if len(form) > 1 else (low, high, 0)]
-    if group.startswith("acr"):
-        size = int(group[3:])
-        return [*_ACRONYMS.get(size, [])] or [list(_ALPHABETS[LARGE])] * size
-    if group == "ordinal":
-        if form[0] == "d":  # of a day
-            return [(2, 9, 0) if len(form) == 2 else (10, 31, 0), "th"]
-        low = 10 ** (len(form) - 1) + (len(form) == 2) * 22
-        return [(low, 10 ** len(form) - 1, 0), "th"]
-    if group == "decade":
-        head = form.rstrip(DIGIT + "s")
-        return [head, (185, 202, 0) if len(form) == 5 else (2, 9, 0), "0s"]
     if joined := _DOSE.fullmatch(unsized(form)):
-        return [_CODES[f"dose{len(joined[1])}"], joined[2]]
-    if group == "road":
-        small = re.fullmatch(f"{LARGE}({DIGIT}{{1,4}})", form)
-        return [["A", "B", "M"], *template("number", small[1])] if small else template("code", form)
+        return [*template("dose", joined[1]), joined[2]]
     if group == "number" and form[-1:] in YEARS:  # No. 214/2022
         month: list[Piece] = [(1, 9, 2)]
         before = month if form[:-2] == ZERO * 2 else template(group, form[:-2])
         return [*before, "/", (*YEARS[form[-1]], 0)]
-    if group == "number" and form[-2:] == DIGIT + FIVE and len(form) < 6:
-        return [(1, 9, 0) if form[1] == "." else (10, 23, 0), ".", (0, 5, 0), list("05")]
     if group == "card":  # none begins with 0
         return ["0", *template("number", form[1:])]
     if group == "iban":  # check digits of none are 00 or 01 (ISO 13616)
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         last = 1 if form.endswith(NEXT) else 6
-        low, high = YEARS[form[0]]
-        first = min(high, NOW - last) if low < NOW else high
-        return [(low, first, 0), form[1], (1, last, len(form) - 2)]
-    if group == "dotclock":
-        if form[-3:-1] != f".{DIGIT}" or len(form) > 5:  # bought at 1,204.55
-            return template("number", form)
-        hours: Piece = (7, 9, 0) if form[1] == "." else (10, 18, 0)
-        return [hours, ".", (0, 5, 0), list("05" if form[-1] == FIVE else "12346789")]
-    if group in ("dose", "microgram"):
-        usual = _PARTS.get(form) or _CODES.get(f"dose{len(form)}")
-        return [usual] if usual else template("number", form)
+        low, high = YEARS[form[0]]  # no span ends behind now
+        return [(low, high - last * (high == NOW), 0), form[1], (1, last, len(form) - 2)]
     if group == "number" and (pair := _PAIR.fullmatch(form)):
         return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
-    if group in ("code", "comacode") and form == f"E{DIGIT}V{DIGIT}M{DIGIT}":
-        return [["E3V5M6", "E4V4M6", "E4V5M5"]]
-    if group == "code" and form == f"G{DIGIT}P{DIGIT}":
-        return [["G2P1", "G3P1", "G3P2", "G4P2", "G4P3"]]
-    if group == "mark":
-        best, _, decimals = form.partition(":")
-        return [
-            (int(best) // 2, int(best) - 1, 0),
-            ".",
-            (0, 10 ** int(decimals) - 1, int(decimals)),
-        ]
-    if group == "quantity" and form.endswith((" C", " F")):  # of a body
-        return [(36, 38, 0) if form[-1] == "C" else (97, 101, 0), ".", (0, 9, 0), form[-2:]]
-    pieces: dict[str, list[Piece] | None] = {
-        "hhmm": [(5, 9, 2) if form[:1] == ZERO else (10, 23, 2), (0, 59, 2)],
-        "monthno": [(1, 9, 2) if form[:1] == ZERO else (10, 12, 0) if form[1:] else (1, 9, 0)],
-        "taxrate": [_TAXES, re.sub(r"^[^ %]+", "", form)],
-        "rating": [(1, 4, 0), ".", (0, 9, 0)] if form == f"{DIGIT}.{DIGIT}" else None,  # of five
-        "letters": [list(_ALPHABETS[SMALL])] * 3,
-        "score": [(1, 9, 0), "/10"],
-        "days7": [["3", "4", "5", "7", "10"], "/7"],
-        "months12": [(2, 9, 0), "/12"],
-        "port": [(10240, 65535, 0)],
-        "clothes": [["10", "12", "14", "16", "36", "38", "40", "42", "44"]],
-        "times": [form[:1], (2, 9, 0) if len(form) == 2 else (10, 30, 0)],
-        "quarter": [form[:1], (1, 4, 0)],
-        "tooth": [[f"{side}{tooth}" for side in range(1, 5) for tooth in range(4, 8)]],
-        "unitdose": [["2500", "4500", "5000", "7500"] if len(form) == 4 else ["10000", "12500"]],
-        "gram": [["1", "2"]],
-        "nth": [["1st", "2nd", "3rd", "4th"]],
-        "roundth": [["18th", "21st", "30th", "40th", "50th", "60th"]],
-        "strength": [["2%"]],
-        "votes": [["3:1", "4:1", "4:2", "5:1", "5:2", "6:1"]],
-        "grams": [(2100, 4400, 0)],
-        "minutes": [[str(minutes) for minutes in range(10, 60, 5)]],
-        "months2": [["12", "15", "18", "24", "30", "36"]],
-        "age": [_AGES.get(form[:1], (2, 9, 0)), _MARKED.sub("", form)],
-        "gestday": [(30, 36, 0), "+", (0, 6, 0)],
-        "costrength": [["8/500", "15/500", "30/500"]],
-        "score30": [(14, 29, 0), "/30"],
-        "score20": [(7, 20, 0), "/20"],
-        "majority": [["18", "21"]],
-        "score5": [(2, 5, 0), "/5"],
-        "acuity": [["6/6", "6/9", "6/12", "6/18"]],
-        "overweeks": [(26, 41, 0) if form.endswith("/40") else (2, 9, 0), form[-3:]],
-        "quantity": _GRAMS.get(form),
-        "ip": [_HOSTS, (1, 254, 0)],
-        "ipv6": ["3fff:1", *hexadecimal[:2], "::", *hexadecimal, ":", *hexadecimal],
-        "url": ["https://example.org/", (1000, 9999, 0)],
-        "ssn": ["000-", (1, 99, 2), "-", (1000, 9999, 0)],
-        "handle": ["@", list(names), (10, 99, 0)],
-    }
-    return pieces.get(group)
+    for of_form, pieces in _ROWS.get(group, ()):
+        if found := of_form.fullmatch(form):
+            return [_filled(piece, found, names) for piece in pieces]
+    return template(_LIKE[group], form) if group in _LIKE else None
+
+
+def _filled(piece: Piece, form: re.Match[str], names: tuple[str, ...]) -> Piece:
+    """Return a piece with a part of a form, or with names, in place of what stands for them."""
+    if isinstance(piece, str) and piece[0] == "\\":
+        return list(names) if piece[1] == "n" else form[int(piece[1])]
+    return piece
 
 
 def _digits(run: str, group: str, ranges: list[Range], lowest: int) -> Range | str:

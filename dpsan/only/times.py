@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.only.decision import Decision
-from dpsan.only.marks import DAY_FIRST, PADDED, SHORT, ZERO
+from dpsan.only.forms import DAY_FIRST, PADDED, SHORT, ZERO
 from dpsan.only.numerals import DAY
 from dpsan.only.slots import Slots
 from dpsan.only.sums import CLOCK, OF_DAY, OF_MONTH

@@ -35,13 +35,12 @@ from dpsan.only.characters import (
     spellings,
     zones,
 )
+from dpsan.only.forms import DIGIT as MARK
 from dpsan.only.hashes import Hashes, Places, Words64
 from dpsan.only.joining import Words, cut_words, join_phrases
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.local_parts import find_initials, split_locals
-from dpsan.only.marks import DIGIT as MARK
 from dpsan.only.numerals import below_ten
-from dpsan.only.order import changes
 from dpsan.only.strings import VALUES, Strings, near_form
 from dpsan.only.view import (
     COLUMN,
@@ -57,8 +56,10 @@ from dpsan.only.view import (
     Flags,
     Ints,
     Labels,
+    Sum,
     View,
     among,
+    changes,
 )
 from dpsan.text.tokens import ARTICLES
 
@@ -340,7 +341,7 @@ class Viewer:
         relations = form, trigger, equal, first, unit, index, earlier
         found_sums = self.sums(block.text, label, gap, start, end, index, trigger)
         found_sums += tuple(
-            sums.Sum(sums.OF_DAY + kind, tokens[0], tuple(tokens)) for kind, tokens in turns
+            Sum(sums.OF_DAY + kind, tokens[0], tuple(tokens)) for kind, tokens in turns
         )
         values: list[int] = among(label, [code[name] for name in VALUES]).nonzero()[0].tolist()
         near = {token: near_form(block.text[start[token] : end[token]]) for token in values}
@@ -363,7 +364,7 @@ class Viewer:
         end: Ints,
         text: Ints,
         trigger: NDArray[np.int16],
-    ) -> tuple[sums.Sum, ...]:
+    ) -> tuple[Sum, ...]:
         """Return the numbers that follow from others of their text."""
         sort = self.summed.take(label)
         at = sort.nonzero()[0]

@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision
 from dpsan.only.engine import Match
+from dpsan.only.forms import LARGE
 from dpsan.only.hashes import Places, salted
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.marks import LARGE
-from dpsan.only.order import distinct
 from dpsan.only.rules import PASS
 from dpsan.only.slots import AGE, Unit, Units
-from dpsan.only.view import KEPT, Codes, Cut, Ints, View
+from dpsan.only.view import KEPT, Codes, Cut, Ints, View, distinct
 from dpsan.sanitize.result import Action, AuditTable
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 

@@ -16,7 +16,7 @@ from checks.exchanged import Drawn
 from support import SHARED, cases
 
 from dpsan.only.decision import decide
-from dpsan.only.marks import LARGE
+from dpsan.only.forms import LARGE
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.letter_case import article_for

@@ -1,8 +1,11 @@
-"""Marks that stand for the values of a string in its form, and the ranges of these values."""
+"""Forms of strings: marks that stand for values, and the table of what is found and drawn."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
 DIGIT, ZERO, LARGE, SMALL, HEX, LARGE_HEX = "\x01\x02\x03\x04\x05\x07"
@@ -46,44 +49,29 @@ LATE_YEARS: Final = f"FG{ANY_YEAR}"
 """Classes of years from 2000 on, or of all."""
 Range = tuple[int, int, int]
 """Lowest, highest, and the width to which zeros fill it up."""
-_HALF_DAYS: Final = ((7, 11, 0), (1, 9, 0))
-"""Hours before and after noon when people are awake."""
-RANGES: Final[dict[str, list[Range]]] = {
-    "pressure": [(95, 175, 0), (60, 99, 0)],
-    "mday": [(1, 28, 0)],
-    "shortyear": [(10, 99, 0)],
-    "hour": [(1, 12, 0)],
-    "opens": [(7, 10, 0)],
-    "closes": [(13, 20, 0)],
-    "morning": [_HALF_DAYS[0]],
-    "afternoon": [_HALF_DAYS[1]],
-    "oven": [(150, 230, 0)],
-    "monthrest": [(2, 11, 0)],
-    "evening": [(5, 9, 0)],
-    "noonish": [(11, 12, 0)],
-    "saturation": [(91, 99, 0)],
-    "coma": [(13, 15, 0)],
-    "comasum": [(14, 14, 0)],
-    "ten": [(10, 10, 0)],
-    "weeks": [(10, 41, 0)],
-    "weekday": [(0, 6, 0)],
-    "gestation": [(30, 40, 0)],
-    "ounces": [(1, 15, 0)],
-    "pounds": [(5, 9, 0)],
-    "childage": [(10, 17, 0)],
-    "teens": [(11, 19, 0)],
-    "motherage": [(19, 41, 0)],
-    "fewer": [(2, 5, 0)],
-    "more": [(6, 9, 0)],
-    "dozens": [(10, 24, 0)],
-    "pounds2": [(10, 22, 0)],
-    "days2": [(10, 30, 0)],
-    "weekhours": [(20, 48, 0)],
-}
-"""Ranges of the numbers that people have, by group: one for each run of digits."""
 _SIZE: Final = re.compile("[\x0e-\x12]")
 
 
 def unsized(form: str) -> str:
     """Return a form that tells neither the size of a number nor that it is round."""
     return _SIZE.sub(DIGIT, form)
+
+
+@cache
+def _table() -> dict[str, list[list[str]]]:
+    text = files("dpsan.only").joinpath("forms.tsv").read_text("utf-8")
+    table = defaultdict[str, list[list[str]]](list)
+    for kind, *cells in (line.split("\t") for line in text.splitlines() if line[0] != "#"):
+        table[kind].append([*cells, "", ""])
+    return table
+
+
+def rows(kind: str) -> list[list[str]]:
+    """Return the cells of the rows of a kind; the head of ``forms.tsv`` says what they are."""
+    return _table()[kind]
+
+
+def pattern(text: str) -> str:
+    """Return a pattern with what the names in it stand for."""
+    parts = {name: part for name, part, *_ in rows("part")}
+    return re.sub("<<([A-Z]+)>>", lambda name: parts[name[1]], text)
