@@ -70,10 +70,8 @@ PATTERN: Final = _dispatched()
 DIGITS = re.compile(r"\d+")
 NAMED: Final = {name: re.compile(pattern(text)) for name, text, *_ in rows("part")}
 """Patterns that have a name."""
-EMERGENCY: Final = frozenset(rows("emergency")[0][0].split())
-"""Numbers that people are told to call."""
-LEGAL: Final = frozenset(rows("legal")[0][0].split())
-"""Legal forms of companies, with dots."""
+LEGAL, EMERGENCY = (frozenset(rows(name)[0][0].split()) for name in ("legal", "emergency"))
+"""Legal forms of companies, with dots, and numbers that people are told to call."""
 LABELS: Final = (
     *rows("labels")[0][0].split(),
     *(name for name, *_ in PATTERNS if name not in ("skip", "escape", "int")),

@@ -25,7 +25,6 @@ from dpsan.only.forms import (
     LARGE_HEX,
     NEXT,
     NIL,
-    NOW,
     PADDED,
     SHORT,
     SIZES,
@@ -216,8 +215,7 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         last = 1 if form.endswith(NEXT) else 6
-        low, high = YEARS[form[0]]  # no span ends behind now
-        return [(low, high - last * (high == NOW), 0), form[1], (1, last, len(form) - 2)]
+        return [(YEARS[form[0]][0], YEARS[form[0]][1] - last, 0), form[1], (1, last, len(form) - 2)]
     if group == "number" and (pair := _PAIR.fullmatch(form)):
         return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
     for of_form, pieces in _ROWS.get(group, ()):
