@@ -331,11 +331,11 @@ def name_days(
         group = tables[slots.table[name]]
         listed_day = weekday if weekday < len(words[group]) else 0
         ahead = (int(slots.number[name] if name in fixed else listed_day) - weekday) % 7
-        written = re.sub(r"\D", "", texts[1])
-        if ahead and number not in fixed and len(written) < 3:
-            day, weekday = int(written) + ahead, weekday + ahead
+        written = re.match(r"\d\d?(?=\D*$)", texts[1])  # of 8/12 only the weekday may move
+        if ahead and number not in fixed and written:
+            day, weekday = int(written[0]) + ahead, weekday + ahead
             day -= 7 * (day > 28)
-            new = str(day).zfill(len(written)) if texts[1].isdigit() else ordinal(day)
+            new = str(day).zfill(len(written[0])) if texts[1].isdigit() else ordinal(day)
             slots.texts[slots.number[number]] = new
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
         at += [] if name in fixed else at_day[int(slots.text[name]), int(order[name])]

@@ -70,8 +70,8 @@ PATTERN: Final = _dispatched()
 DIGITS = re.compile(r"\d+")
 NAMED: Final = {name: re.compile(pattern(text)) for name, text, *_ in rows("part")}
 """Patterns that have a name."""
-LEGAL: Final = frozenset(rows("legal")[0][0].split())
-"""Legal forms of companies, with dots."""
+LEGAL, EMERGENCY = (frozenset(rows(name)[0][0].split()) for name in ("legal", "emergency"))
+"""Legal forms of companies, with dots, and numbers that people are told to call."""
 LABELS: Final = (
     *rows("labels")[0][0].split(),
     *(name for name, *_ in PATTERNS if name not in ("skip", "escape", "int")),
@@ -218,7 +218,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
             return "fixed", text
         if re.fullmatch(r"([1-9]|1[0-2])/[1-9]", text):  # a share, or a day of a rota
             return over_label(text, "pair"), date_order(text) + re.sub(r"\d", DIGIT, text)
-        if year := re.fullmatch(r"(\d{1,6})/((?:19|20)\d\d)", text):
+        if year := re.fullmatch(r"(\d{1,6}(?:/\d\d)?)/((?:19|20)\d\d)", text):
             return "number", f"{digit_form(year[1])}/{year_class(int(year[2]))}"
         if not text.isdigit():
             return "number", sized_form(text)
@@ -229,7 +229,7 @@ def label_and_form(kind: str, text: str, fixed: frozenset[str]) -> tuple[str, st
         if len(text) == 4 and text[0] == "0":
             return "int40", marked(text)
         of_length = f"int{len(text)}" if len(text) < 7 else "intlong"
-        return "emergency" if text in ("911", "999") else of_length, sized_form(text)
+        return "emergency" if text in EMERGENCY else of_length, sized_form(text)
     if kind == "code":
         for label, pattern, form in _CODES:
             if pattern.fullmatch(text):

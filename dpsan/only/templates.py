@@ -59,7 +59,7 @@ _COUNTRY: Final = re.compile(rf"\+({DIGIT}{{1,3}})(?=[ .(-])")
 _ZONE: Final = re.compile(rf"(?<={DIGIT})([+\u2212-])[\d{DIGIT}]{{2}}(:?)[\d{DIGIT}]{{2}}$")
 _PAIR: Final = re.compile(f"[dmey](?:[ps]|{DIGIT}+)([^{DIGIT}]){DIGIT}*")
 _DOSE: Final = re.compile(rf"({DIGIT}{{1,3}})(mg|mcg|µg)")
-_MARK_OF: Final = {"#": DIGIT, "<0>": ZERO, "<5>": FIVE, "<A>": LARGE} | dict(
+_MARK_OF: Final = {"#": DIGIT, "<0>": ZERO, "<5>": FIVE, "<A>": LARGE, "<a>": SMALL} | dict(
     zip(("<s>", "<m>", "<l>"), SIZES, strict=True)
 )
 """Marks by what stands for them in ``forms.tsv``."""
@@ -215,11 +215,11 @@ def _simple(group: str, form: str, names: tuple[str, ...]) -> list[Piece] | None
         return [form[:2], (0, 1, 2), *template("code", form[4:])]
     if group == "yearspan":  # the last piece counts from the first
         last = 1 if form.endswith(NEXT) else 6
-        return [(*YEARS[form[0]], 0), form[1], (1, last, len(form) - 2)]
+        return [(YEARS[form[0]][0], YEARS[form[0]][1] - last, 0), form[1], (1, last, len(form) - 2)]
     if group == "number" and (pair := _PAIR.fullmatch(form)):
         return [[f"{part}{pair[1]}{whole}" for whole in range(2, 10) for part in range(1, whole)]]
     for of_form, pieces in _ROWS.get(group, ()):
-        if found := of_form.fullmatch(form):
+        if (names or r"\n" not in pieces) and (found := of_form.fullmatch(form)):
             return [_filled(piece, found, names) for piece in pieces]
     return template(_LIKE[group], form) if group in _LIKE else None
 
