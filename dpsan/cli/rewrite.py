@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.guard import Interrupted
 from dpsan.cli.options import STDIN
@@ -40,12 +40,6 @@ class Rewrite(Request):
         dpsan rewrite --only people -k body tickets.csv > safe.csv
         dpsan rewrite -e 8 --dry-run notes.txt
     """
-
-    everyday: ClassVar = (
-        "--only --map --review --policy --epsilon --mechanism --class --fluent --unknown --keep "
-        "--allow-unproved --budget --memo --ledger --embeddings --format --field --recursive "
-        "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
-    )
 
     def run(self) -> int:
         """Check, build, execute and report."""

@@ -28,7 +28,7 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize import result
 from dpsan.sanitize.classes import Grouping, class_rows, class_rules, number_rules
-from dpsan.sanitize.consistent import NumberPolicy, Numbers, OneDraw, check_numbers
+from dpsan.sanitize.consistent import Numbers, OneDraw, check_numbers
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Batch, Ids, Mask, Words
@@ -104,13 +104,9 @@ def build(spec: Settings, opened: Opened) -> Built:
         claimed = mechanism.status is Status.PROVED
         guarantee = replace(guarantee, status=Status.CLAIMED if claimed else mechanism.status)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
-        raise UnprovedError(
-            f"{mechanism.name} is {guarantee.standing}: {guarantee.why}",
-            Hint(
-                "allow_unproved=True runs it all the same",
-                "--allow-unproved runs it all the same",
-            ),
-        )
+        runs = "runs it all the same"
+        hint = Hint(f"allow_unproved=True {runs}", f"--allow-unproved {runs}")
+        raise UnprovedError(f"{mechanism.name} is {guarantee.standing}: {guarantee.why}", hint)
     check_numbers(spec.numbers, guarantee)
     sampler = mechanism.prepare(space)
     built = Built(spec, embeddings, space, mechanism, guarantee, sampler, groups, public)
@@ -153,7 +149,7 @@ class Rewriter:
         self._codes = built.grouping
         draw, inputs = self.sampler.sample_all, self._codes.inputs
         self._one_draw = None if unit is None else OneDraw(unit, inputs, n, draw)
-        by_value = spec.numbers == NumberPolicy.VALUE
+        by_value = spec.numbers == "value"
         self._classes = number_rules(n) if by_value else None
         if spec.classes:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
@@ -196,12 +192,8 @@ class Rewriter:
         from dpsan.sanitize.fluent import Fluent
 
         assert self._built.decoding is not None  # noqa: S101 - the caller knows
-        return Fluent(
-            self._built.decoding,
-            self._built.embeddings,
-            self.lookup.split,
-            self.words,
-        )
+        embeddings = self._built.embeddings
+        return Fluent(self._built.decoding, embeddings, self.lookup.split, self.words)
 
     @cached_property
     def lookup(self) -> Lookup:
@@ -307,16 +299,9 @@ class Rewriter:
             undecoded = None
             if self._built.decoding is not None:
                 undecoded = [None if row < 0 else self.words[row] for row in rows.tolist()]
+            gaps, read = batch.gap_lengths()
             table = result.AuditTable(
-                sizes,
-                *batch.gap_lengths(),
-                actions,
-                [*words],
-                outputs,
-                codes,
-                rows,
-                first,
-                undecoded,
+                sizes, gaps, read, actions, [*words], outputs, codes, rows, first, undecoded
             )
         return result.Sanitized(
             lines,
