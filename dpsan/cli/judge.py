@@ -341,8 +341,7 @@ class Verify(JsonAndFile, Sanitizing):
             report(f"verifying {sanitizer.mechanism.name}")
             limits = {"words": self.words, "draws": self.draws}
             verification = verify(sanitizer, **limits, spans=self.spans, workers=workers)
-        force = self.force
-        if path and write_certificate(path, sanitizer, verification, force=force) is None:
+        if path and not write_certificate(path, sanitizer, verification, force=self.force):
             say(f"no certificate written: the guarantee is {verification.verdict}")
         self.show(by_name(verification), [shown(verification, sanitizer.mechanism.name)])
         return _STATUS[str(verification.verdict)]

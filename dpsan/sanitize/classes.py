@@ -15,7 +15,7 @@ from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.privacy.guarantee import WordGroup
-from dpsan.sanitize.consistent import kind_or_number
+from dpsan.sanitize.consistent import NumberPolicy, kind_or_number
 from dpsan.sanitize.result import Texts
 from dpsan.sanitize.settings import Settings
 from dpsan.text.batch import Ids
@@ -229,7 +229,7 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
     from dpsan.text.number_forms import FormedNumber
 
     n, lists = len(rows), _lists()
-    by_value = spec.numbers == "value"
+    by_value = spec.numbers == NumberPolicy.VALUE
     chosen = {word_class.name for word_class in spec.classes if word_class.english}
     chosen |= {word_lists.DATES, word_lists.NUMBERS} if by_value else set()
     codes = {name: n + 2 + at for at, name in enumerate(word_lists.STRINGS) if name in chosen}

@@ -211,6 +211,15 @@ _STRING: Final = 1 << 63
 """Bit of a stream that belongs to a string."""
 
 
+class NumberPolicy(StrEnum):
+    """Policy for numbers; the key of a memo has its representation."""
+
+    WORD = "word"
+    """A word of the vocabulary, as all other words do."""
+    VALUE = "value"
+    """A number of the same form, mostly near in value."""
+
+
 def check_numbers(policy: str, guarantee: Guarantee) -> None:
     """Refuse what no number could be drawn with.
 
@@ -221,7 +230,7 @@ def check_numbers(policy: str, guarantee: Guarantee) -> None:
     unbounded = guarantee.metric is not None or guarantee.epsilon_ldp == np.inf
     what = "numbers by value need a mechanism whose guarantee is an LDP epsilon for each word"
     hint = Hint("such as mechanism='optimal-response'", "such as -m optimal-response")
-    refuse(policy == "value" and unbounded, what, hint)
+    refuse(policy == NumberPolicy.VALUE and unbounded, what, hint)
 
 
 def kind_or_number(token: str, *, by_value: bool) -> Kind | FormedNumber | None:

@@ -29,7 +29,7 @@ from dpsan.only.viewer import Viewer
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
 from dpsan.sanitize import decided as deciding
 from dpsan.sanitize import result
-from dpsan.sanitize.consistent import Numbers
+from dpsan.sanitize.consistent import NumberPolicy, Numbers
 from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
 from dpsan.sanitize.result import CODES, Action, together
@@ -58,16 +58,14 @@ class OnlyRewriter:
         self._names = {f"{OWN}{at}": name for at, name in enumerate(lists)}
         user_lists = dict(zip(self._names, lists.values(), strict=True))
         typed = {kind.drawn for kind in spec.only if kind.drawn}
-        chosen = typed.intersection(kind.name for kind in spec.only if kind.english)
+        english = [kind.name for kind in spec.only if kind.english]
+        chosen = typed.intersection(english)
         drawn_as = {label: name * (name in chosen) for label, name in self._names.items()}
         self.lexicon = Lexicon()
-        self.rules = Rules(
-            rules or rules_text(), labels_of(self.lexicon.labels, user_lists), drawn_as
-        )
+        labels = labels_of(self.lexicon.labels, user_lists)
+        self.rules = Rules(rules or rules_text(), labels, drawn_as)
         if spec.only:
-            self.rules.draw_classes(
-                [*(kind.name for kind in spec.only if kind.english), *user_lists]
-            )
+            self.rules.draw_classes([*english, *user_lists])
         if spec.roles == "off":
             self.rules.join_roles()
         self.marks = marks(self.rules)
@@ -80,13 +78,11 @@ class OnlyRewriter:
         self._names_too[names] = self.rules.kept[self.rules.group("surname")]
         # Words of no English list, and English function words: a sum above 0 is hardly English.
         self._foreign = np.zeros(len(self.viewer.labels), np.int64)
-        if {kind.name for kind in spec.only if kind.english} - {*STRINGS, SPANS}:
+        if {*english} - {*STRINGS, SPANS}:
             for label, weight in (("foreignw", 3), ("unknown", 3), ("func", -1)):
                 self._foreign[self.viewer.labels.index(label)] = weight
-        self.outputs = {
-            **self.lexicon.outputs,
-            **{name: [*words] for name, words in user_lists.items()},
-        }
+        listed = {name: [*words] for name, words in user_lists.items()}
+        self.outputs = {**self.lexicon.outputs, **listed}
         for name in (NAMES | NOUNS) & self.outputs.keys() if spec.mapped else ():
             pool = self.outputs["coined" if name in NOUNS else name]  # no ordinary words
             self.outputs[name] = [w for w in pool if not self.lexicon.plain(w.lower())]
@@ -98,7 +94,7 @@ class OnlyRewriter:
         self.draws = Draws(plans, self.lexicon.doses, together=together, pieces=self.rules.pieces)
         swapped = {label: words for label, words in user_lists.items() if not drawn_as[label]}
         self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, swapped)
-        by_value = spec.numbers == "value"
+        by_value = spec.numbers == NumberPolicy.VALUE
         self._numbers = Numbers(epsilon, spec.consistent) if by_value else None
         self._mapped = spec.mapped
 

@@ -28,7 +28,7 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize import result
 from dpsan.sanitize.classes import Grouping, class_rows, class_rules, number_rules
-from dpsan.sanitize.consistent import Numbers, OneDraw, check_numbers
+from dpsan.sanitize.consistent import NumberPolicy, Numbers, OneDraw, check_numbers
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Batch, Ids, Mask, Words
@@ -149,7 +149,7 @@ class Rewriter:
         self._codes = built.grouping
         draw, inputs = self.sampler.sample_all, self._codes.inputs
         self._one_draw = None if unit is None else OneDraw(unit, inputs, n, draw)
-        by_value = spec.numbers == "value"
+        by_value = spec.numbers == NumberPolicy.VALUE
         self._classes = number_rules(n) if by_value else None
         if spec.classes:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
@@ -303,19 +303,9 @@ class Rewriter:
             table = result.AuditTable(
                 sizes, gaps, read, actions, [*words], outputs, codes, rows, first, undecoded
             )
-        return result.Sanitized(
-            lines,
-            drawn.tolist(),
-            drawn.tolist(),
-            result.counts_of(actions),
-            table,
-            public,
-            batch.invisible,
-            marks,
-            public_marks,
-            by_kind=self._codes.by_kind(codes[drawing]),
-            forms=forms,
-        )
+        many, kinds = drawn.tolist(), self._codes.by_kind(codes[drawing])
+        about = result.counts_of(actions), table, public, batch.invisible, marks, public_marks
+        return result.Sanitized(lines, many, many, *about, by_kind=kinds, forms=forms)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None

@@ -17,7 +17,7 @@ from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
-from dpsan.sanitize.consistent import Distinct, Unit, check_unit_of_texts
+from dpsan.sanitize.consistent import Distinct, NumberPolicy, Unit, check_unit_of_texts
 from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.rewriting import Opened, Rewriter, build
 from dpsan.sanitize.settings import DEFAULT_MECHANISM, ELSEWHERE, SETTINGS, Settings
@@ -86,7 +86,7 @@ class Sanitizer:
         tokenizer: str = "unicode",
         vocab_size: int | None = None,
         consistent: str | None = None,
-        numbers: str = "word",
+        numbers: str = NumberPolicy.WORD,
         only: str | None = None,
         roles: str = "on",
         classes: str | None = None,

@@ -267,11 +267,9 @@ class Statement:
     @property
     def _each(self) -> str:
         """Return the unit of the guarantee: a word, distinct or protected."""
-        kinds: tuple[str, ...] = (
-            "distinct" if self.settings.consistent else "",
-            "protected" if self.totals.guarantee.public_words else "",
-        )
-        return " ".join([*filter(None, kinds), "word"])
+        distinct = "distinct " * bool(self.settings.consistent)
+        protected = "protected " * bool(self.totals.guarantee.public_words)
+        return f"{distinct}{protected}word"
 
     def _special(self) -> str:
         """Return the counts of out-of-vocabulary words, numbers and words that were not drawn."""
