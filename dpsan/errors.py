@@ -93,25 +93,28 @@ class GensimMissingError(UsageError):
         super().__init__(f"{feature} needs gensim, which is not installed", "pip install gensim")
 
 
-class EmbeddingError(DpsanError):
-    """An embedding file cannot be used."""
+class FileError(DpsanError):
+    """A file, or one line of it, cannot be used."""
+
+    at_line = ":{}"
 
     def __init__(
         self, path: Path | str, message: str, hint: str | Hint = "", *, line: int | None = None
     ) -> None:
-        where = _named(path, message) + (f": line {line}" if line is not None else "")
-        super().__init__(f"{where}: {message}", _near(path, message, hint))
-
-
-class InputError(DpsanError):
-    """A file of text, or one record of it, cannot be read."""
-
-    def __init__(
-        self, path: Path | str, message: str, hint: str = "", *, line: int | None = None
-    ) -> None:
-        where = f"{_named(path, message)}:{line}" if line is not None else _named(path, message)
+        where = name_or_count(path) if message == NO_FILE else str(path)
+        where += "" if line is None else self.at_line.format(line)
         super().__init__(f"{where}: {message}", _near(path, message, hint))
         self.path, self.what, self.line = str(path), message, line
+
+
+class EmbeddingError(FileError):
+    """An embedding file cannot be used."""
+
+    at_line = ": line {}"
+
+
+class InputError(FileError):
+    """A file of text, or one record of it, cannot be read."""
 
 
 class MalformedError(Exception):
@@ -296,10 +299,6 @@ def name_or_count(name: Path | str) -> str:
     words = len(str(name).split())
     named = words < 4 or re.search(r"^[^@]*\.\w{1,5}$", str(name))
     return str(name) if named else f"a name of {words} words"
-
-
-def _named(path: Path | str, message: str) -> str:
-    return name_or_count(path) if message == NO_FILE else str(path)
 
 
 _LARGE: Final = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"))

@@ -259,13 +259,11 @@ NEW_SETTING = {
     "sanitize/settings.py": [
         (
             "    mapped: bool = False\n",
-            "    volume: str = declared(\n"
-            '        "low", "--volume low|high", noun="volume", row="volume:str"\n'
-            "    )\n"
-            '    """How loud it is."""\n',
+            '    volume: str = "low"\n    """How loud it is."""\n',
         ),
     ],
     "sanitize/settings.tsv": [
+        ("setting\tfluent", "setting\tvolume\t--volume low|high\tvolume\tvolume:str\n"),
         ("conflict\tonly public", "conflict\tvolume=high fluent\tloud output is not fluent\n"),
         ("exposed\tunknown=mask", "exposed\tvolume=high\tthe volume\n"),
     ],

@@ -15,7 +15,7 @@ import typer
 from dpsan import __version__
 from dpsan.cli.output import DROPPED, say
 from dpsan.cli.tree import Commands, Group
-from dpsan.errors import PIPE, TRACEBACK, DpsanError, name_or_count, refuse
+from dpsan.errors import PIPE, TRACEBACK, DpsanError, UsageError, name_or_count
 
 _EPILOG: Final = (
     "Not protected: the number of words and lines, punctuation, white space, language, word "
@@ -110,8 +110,12 @@ def _check_variables() -> None:
     """
     for name in sorted(name for name in os.environ if name.startswith("DPSAN_")):
         option = f"--{name.removeprefix('DPSAN_').lower().replace('_', '-')}"
-        hint = DROPPED.get(option, f"{option}, or --policy FILE")
-        refuse(name not in _VARIABLES, f"unknown environment variable '{name}'", hint)
+        if name not in _VARIABLES:
+            flags = [flag for param in COMMANDS["rewrite"].params for flag in param.opts]
+            near = difflib.get_close_matches(option, flags, 1, 0.8)
+            hint = f"{near[0]}, or --policy FILE" if near else "see dpsan rewrite --help-all"
+            what = f"unknown environment variable '{name}'"
+            raise UsageError(what, DROPPED.get(option, hint))
 
 
 def _place(message: str) -> str:

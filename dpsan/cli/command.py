@@ -14,7 +14,7 @@ from inspect import Parameter, Signature, getdoc, getsource
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
-from typing import Annotated, Any, ClassVar, Final, get_type_hints
+from typing import Annotated, Any, Final, get_type_hints
 
 import typer
 
@@ -53,7 +53,7 @@ def option(names: str, default: Any = None, *, checked: bool = True, **more: Any
 def setting(name: str, **more: Any) -> Any:
     """Declare the option of a setting of :mod:`dpsan.sanitize.settings`, whose help it has."""
     about = SETTINGS[name]
-    more |= {"panel": RARE if about.rare else PRIVACY, "setting": name}
+    more |= {"panel": RARE if "rare" in about.marks else PRIVACY, "setting": name}
     if isinstance(about.default, bool):
         return flag(about.flags, **more)
     default = str(about.default) if isinstance(about.default, str) else None
@@ -70,6 +70,15 @@ def argument(name: str, default: Any = MISSING, **more: Any) -> Any:
     return _declared(typer.Argument, (), default, metavar=name, **more)
 
 
+_ROWS: Final = (Path(__file__).parent / "options.tsv").read_text("utf-8").splitlines()[1:]
+
+
+def rows_of(kind: str, command: str) -> list[list[str]]:
+    """Return the rows of a kind in ``options.tsv`` for a command: their other cells."""
+    rows = (row.split("\t") for row in _ROWS)
+    return [cells for name, of, *cells in rows if name == kind and command.lower() in of.split("|")]
+
+
 _ABOUT: Final = {"use": Use.READ, "capability": "", "decides": True, "setting": ""}
 
 
@@ -82,19 +91,12 @@ def _declared(kind: Callable[..., Any], flags: Any, default: Any, **more: Any) -
 
 
 _RULE: Final = re.compile(r" (exclude|need)s? ")
-_OPTION: Final = re.compile(r"(--?[A-Za-z][\w-]*)(?: ([a-z]+))?(?=[,:]| and | or | [A-Z]|$)")
+_OPTION: Final = re.compile(r"(--?[A-Za-z][\w-]*)( [a-z]+)?(?=[,:]| and | or | [A-Z]|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
     """The options of a command, and what it does."""
-
-    everyday: ClassVar[str] = ""
-    """Long options that ``--help`` shows; ``--help-all`` shows the others too. Empty: all."""
-    rules: ClassVar[str] = ""
-    """Which options exclude or need each other, one rule a line, condition and message at once:
-    ``--a excludes --b and --c``, ``--a and --b exclude each other``, ``--a x needs --b or -c F``;
-    a hint may follow in parentheses."""
 
     typed: frozenset[str] = frozenset()
     """Fields whose values stand on the command line, and not in a policy."""
@@ -104,23 +106,32 @@ class Command:
         raise NotImplementedError
 
     def check_rules(self) -> None:
-        """Raise UsageError with the first of the rules that is not kept."""
-        for rule in self.rules.strip().splitlines():
-            what, _, hint = rule.strip().rstrip(")").partition(" (")
-            head, verb, rest = _RULE.split(what)
-            first, second = (
-                [self._is_given(*flag_value) for flag_value in _OPTION.findall(part)]
-                for part in (head, rest)
-            )
-            wrong = any(first) and any(second) == (verb == "exclude")
-            if rest == "each other":
-                wrong = sum(first) > 1 if verb == "exclude" else any(first) != all(first)
-            refuse(wrong, what, hint)
+        """Raise UsageError with the first rule of ``options.tsv`` that is not kept."""
+        by_flag = {
+            flag: item.name for item in fields(self) for flag in item.metadata.get("flags", ())
+        }
+        for condition, what, *hint in rows_of("rule", type(self).__name__):
+            wrong = all(map(self.has, condition.split()))
+            if not condition:
+                head, verb, rest = _RULE.split(what)
+                first, second = (
+                    [self.has(f"{by_flag[flag]}{value}") for flag, value in _OPTION.findall(part)]
+                    for part in (head, rest)
+                )
+                wrong = any(first) and any(second) == (verb == "exclude")
+                if rest == "each other":
+                    wrong = sum(first) > 1
+            refuse(wrong, what, *hint)
 
-    def _is_given(self, flag: str, value: str) -> bool:
-        """Return whether an option has this value, or without one another value than its own."""
-        about = next(item for item in fields(self) if flag in item.metadata.get("flags", ()))
-        return bool(getattr(self, about.name) == value) if value else self.is_given(about)
+    def has(self, term: str) -> bool:
+        """Return whether a term of a condition holds."""
+        names, _, values = term.removeprefix("!").replace(" ", "=").partition("=")
+        given = any(
+            str(getattr(self, item.name)) in values.split("|") if values else self.is_given(item)
+            for item in fields(self)
+            if item.name in names.split("|")
+        )
+        return given != term.startswith("!")
 
     def is_given(self, about: Field[Any]) -> bool:
         """Return whether a field has another value than its default."""
@@ -194,7 +205,7 @@ def function(kind: type[Command]) -> Callable[..., int]:
         if info := item.metadata.get("parser"):
             default = Parameter.empty if item.default is MISSING else item.default
             declare(item.name, Annotated[hints[item.name], info], default)
-    if kind.everyday:
+    if rows_of("everyday", kind.__name__):
         text = "Show all options and exit."
         info = typer.Option("--help-all", is_eager=True, callback=_help_all, help=text)
         declare("help_all", Annotated[bool, info], False)

@@ -7,7 +7,7 @@ import shlex
 import sys
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import (
@@ -72,8 +72,6 @@ class Mechanisms(Json, Quiet):
         dpsan mechanisms optimal-response trlaplace-paper
         dpsan mechanisms --bibtex laplace krr > papers.bib
     """
-
-    rules: ClassVar = "--bibtex excludes --json"
 
     names: list[str] | None = argument("[NAME]...", None)
     """Default: a table of all."""
@@ -161,9 +159,8 @@ class Explain(Page, Vocabulary, Privacy):
         refuse(path, f"{path}: a file, and words are explained", hint)
         if self.only is not None:
             return self._rules(self.only, words)
-        refuse(not words and not self.unknown, "give a WORD, or --unknown")
+        self.check_rules()
         refuse("-" in words, "words are not read from stdin", "xargs dpsan explain -e 8 < FILE")
-        self.required_epsilon()
         self.check_files()
 
         from dpsan.analysis.explain import explain, read, shown
@@ -254,22 +251,18 @@ class Calibrate(Json, Container, Vocabulary, Privacy):
 
     def run(self) -> int:
         """Search, and print what was found with the command that uses it."""
-        refuse(self.epsilon is not None, "--epsilon is what calibrate searches for")
+        self.check_rules()
         targets = [self.unchanged, self.epsilon_ldp, self.budget]
         both = sum(value is not None for value in targets) != 1
         refuse(both, "give one of --unchanged, --epsilon-ldp, --budget")
-        needs = self.budget is not None or self.field or self.delimiter
-        refuse(needs and self.file is None, "--budget, --field and --delimiter need a FILE")
         self.check_files()
-        no_text = self.epsilon_ldp is not None and self.file is not None
-        refuse(no_text, "--epsilon-ldp takes no FILE", "it is the same for every text")
         from dpsan.mechanisms.registry import check_base, mechanism_class
         from dpsan.outcomes.calibrate import Draft, Target, calibrate
 
         target = Target.EPSILON_LDP if self.unchanged is None else Target.UNCHANGED
         wanted = next(value for value in targets if value is not None)
         target.check(wanted)
-        free, values = self.public_words(), parameters(self.param)
+        free, values = Settings.read(public=self.public).public, parameters(self.param)
         kind = mechanism_class(self.mechanism)
         if free is not None:
             check_base(kind, "public words")

@@ -39,7 +39,7 @@ def main() -> NoReturn:
         finish()
     except Interrupted as interrupted:
         _clean_up()
-        die_of(interrupted.number)
+        die_of(interrupted.args[0])
     atexit._run_exitfuncs()
     os._exit(status)  # nothing is gained by taking modules and memory apart
 
@@ -126,11 +126,7 @@ _IMPORT_LOOKS: Final = 500
 
 
 class Interrupted(BaseException):
-    """Raised when a signal requests the end of the program."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """Raised when a signal, whose number it has, requests the end of the program."""
 
 
 class _State:

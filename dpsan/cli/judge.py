@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dpsan import __version__
 from dpsan.cli import options
@@ -78,15 +78,6 @@ class Evaluate(Page, Container, Vocabulary, Audited):
         dpsan evaluate -e 8 -k body --labels queue tickets.csv safe.csv
     """
 
-    everyday: ClassVar = (
-        "--epsilon --mechanism --audit --embeddings --format --field --copies "
-        "--spans --labels --json --html --quiet"
-    )
-
-    rules: ClassVar = """
-        --class needs --audit
-        --audit excludes --copies, --epsilon, --param and --tokenizer
-    """
     original: Path = argument("ORIGINAL")
     """The texts."""
     sanitized: Path = argument("SANITIZED")
@@ -106,8 +97,6 @@ class Evaluate(Page, Container, Vocabulary, Audited):
     def run(self) -> int:
         """Judge the texts and print the figures."""
         self.check_rules()
-        if self.epsilon is not None:
-            options.positive("--epsilon", self.epsilon)
         self.check_files()
 
         from dpsan.analysis.evaluate import Question, evaluate, shown
@@ -161,12 +150,6 @@ class Estimate(Page, Container, Sanitizing, Audited):
         dpsan estimate -e 8 -k text --by topic --list @lists.txt --html page.html safe.csv
     """
 
-    everyday: ClassVar = (
-        "--epsilon --mechanism --audit --embeddings --format --field --by --list --top --json "
-        "--html --quiet"
-    )
-    rules: ClassVar = "--audit excludes --epsilon and --param"
-
     sanitized: list[Path] = argument("SANITIZED...")
     """The sanitized texts."""
     by: str | None = option("--by FIELD", panel=INPUT)
@@ -180,8 +163,6 @@ class Estimate(Page, Container, Sanitizing, Audited):
         """Estimate, and print what is called."""
         self.check_rules()
         lists = self._lists()
-        such = "such as --top 20, or --list oil=oil,crude,barrel"
-        refuse(not lists and not self.top, "--list or --top is required", such)
         self.check_files()
         inputs = self.input_options(self.sanitized[0])
         self.check_page()
@@ -191,9 +172,6 @@ class Estimate(Page, Container, Sanitizing, Audited):
         from dpsan.sanitize.sanitizer import Sanitizer
 
         if (run := self.audited_run()) is None:
-            missing = self.epsilon is None and self.only is None
-            refuse(missing, "--audit or --epsilon of the run that wrote the texts is required")
-            self.check_epsilon()
             spec = self.spec().of_table()
         else:
             spec = run.of_table()
@@ -238,8 +216,6 @@ class Compare(Page, Container, Vocabulary):
         dpsan compare -m knn-response -m laplace --epsilon-ldp 6,8
         dpsan compare --data reviews.tsv -k text --labels label -o table.csv -o table.tex
     """
-
-    rules: ClassVar = "--labels, --field and --delimiter need --data"
 
     mechanism: list[str] | None = option("-m, --mechanism NAME", panel=PRIVACY)
     """Compare this mechanism. Repeatable; default: optimal-response, knn-response, laplace, krr."""
@@ -325,13 +301,6 @@ class Verify(JsonAndFile, Sanitizing):
         dpsan verify -e 8 --certificate certificate.json
     """
 
-    everyday: ClassVar = (
-        "--epsilon --mechanism --param --only --class --public --embeddings --unknown --keep "
-        "--consistent --numbers --allow-unproved --certificate --draws --jobs --json --quiet"
-    )
-
-    rules: ClassVar = "--only excludes --certificate and --jobs (no mechanism draws a word)"
-
     spans: bool = flag("--spans", panel=PRIVACY)
     """Verify a run with --spans, whatever is in its FILE."""
     words: int = option("--words N", 40, min=2)
@@ -345,7 +314,6 @@ class Verify(JsonAndFile, Sanitizing):
 
     def run(self) -> int:
         """Check, and print the verdict."""
-        self.check_epsilon()
         self.check_rules()
         self.check_files()
 
@@ -373,8 +341,7 @@ class Verify(JsonAndFile, Sanitizing):
             report(f"verifying {sanitizer.mechanism.name}")
             limits = {"words": self.words, "draws": self.draws}
             verification = verify(sanitizer, **limits, spans=self.spans, workers=workers)
-        force = self.force
-        if path and write_certificate(path, sanitizer, verification, force=force) is None:
+        if path and not write_certificate(path, sanitizer, verification, force=self.force):
             say(f"no certificate written: the guarantee is {verification.verdict}")
         self.show(by_name(verification), [shown(verification, sanitizer.mechanism.name)])
         return _STATUS[str(verification.verdict)]

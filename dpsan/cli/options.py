@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from dpsan.analysis.evaluate.pairs import Inputs
     from dpsan.analysis.pages import Shown
     from dpsan.embeddings.store import Store
-    from dpsan.embeddings.word_lists import PublicWords
     from dpsan.embeddings.words import Embeddings
     from dpsan.formats.base import Format, ReadOptions
     from dpsan.space.metric_space import MetricSpace
@@ -112,9 +111,6 @@ class Page(JsonAndFile):
         super().show(values, results if self.html is None else ())
 
 
-TRY: Final = "try --epsilon 8; 'dpsan preview FILE' shows your own text at several"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Privacy(Command):
     """A mechanism, its epsilon, which has no default, and the words that need no protection."""
@@ -124,17 +120,11 @@ class Privacy(Command):
     mechanism: str = setting("mechanism")
     public: Path | None = setting("public")
 
-    def required_epsilon(self) -> float:
-        """Return epsilon, which is the user's decision.  Raises UsageError: missing, or <= 0."""
-        if self.epsilon is None:
-            raise UsageError("--epsilon is required: it is your decision", TRY)
-        return positive("--epsilon", self.epsilon)
-
-    def public_words(self) -> PublicWords | None:
-        """Return the list; None without one.  Raises InputError."""
-        from dpsan.embeddings.word_lists import public_words
-
-        return None if self.public is None else public_words(str(self.public))
+    def check_rules(self) -> None:
+        """Raise UsageError with the first rule that is not kept, or if epsilon is not above 0."""
+        super().check_rules()
+        if self.epsilon is not None:
+            positive("--epsilon", self.epsilon)
 
     def spec(self, **more: Any) -> Settings:
         """Return the settings of a run; ``more``: others than the options have.
@@ -188,12 +178,6 @@ class Vocabulary(Quiet):
         uses.add(Use.READ, "--embeddings", *files_of(self.embeddings))
 
 
-_MODES: Final = (
-    "--only sensitive replaces names, places, dates and numbers, and the text reads; --epsilon 8 "
-    "draws every word; 'dpsan preview FILE' shows both on your own text"
-)
-
-
 # It has no objects of its own, and to make it so would take time at each start.
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Sanitizing(Vocabulary, Privacy):
@@ -210,13 +194,6 @@ class Sanitizing(Vocabulary, Privacy):
     fluent: bool = setting("fluent")
     tokenizer: str = setting("tokenizer", checked=False)  # its values are checked later
     allow_unproved: bool = setting("allow_unproved")
-
-    def check_epsilon(self) -> None:
-        """Raise UsageError if epsilon is missing or wrong; classes drawn alone need none."""
-        what = "--class needs --epsilon" if self.classes else "--only or --epsilon is required"
-        refuse(self.only is None and self.epsilon is None, f"{what}: it is your decision", _MODES)
-        if self.epsilon is not None:
-            self.required_epsilon()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,10 +93,8 @@ def read_policy(
         if option.name in defaults:  # as a-b and a_b
             raise PolicyError(path, f"{key} is given twice", _ONCE, line=line)
         made = defaults[option.name] = _value(path, line, key, value, option)
-        flags = [
-            *option.metadata["flags"],
-            *{"epsilon": ["epsilon"], "only": ["only and"]}.get(key, []),
-        ]
+        words = {"epsilon": ["epsilon"], "only": ["only and"]}.get(key, [])
+        flags = [*option.metadata["flags"], *words]
         texts = [*map(str, made if isinstance(made, list) else [made])]
         parts = [part for value in texts for part in re.split("[,:=]", value)]
         texts += [part for part in parts if key == "param" or re.search("[./]", part)]

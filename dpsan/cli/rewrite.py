@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from dpsan.cli.guard import Interrupted
 from dpsan.cli.options import STDIN
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dpsan.run.plan import Result
-    from dpsan.run.records import History
     from dpsan.run.run import Run
     from dpsan.sanitize.sanitizer import Sanitizer
 
@@ -40,12 +39,6 @@ class Rewrite(Request):
         dpsan rewrite --only people -k body tickets.csv > safe.csv
         dpsan rewrite -e 8 --dry-run notes.txt
     """
-
-    everyday: ClassVar = (
-        "--only --map --review --policy --epsilon --mechanism --class --fluent --unknown --keep "
-        "--allow-unproved --budget --memo --ledger --embeddings --format --field --recursive "
-        "--output --output-dir --in-place --audit --dry-run --jobs --quiet --verbose"
-    )
 
     def run(self) -> int:
         """Check, build, execute and report."""
@@ -176,7 +169,13 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 run.plan = replace(run.plan, options=replace(run.plan.options, reject=bad))
                 left_out = bad.of_input
             if request.memo or request.ledger or request.budget:
-                run.history = _history(request, run, stack)
+                from dpsan.run.memo import Memo
+                from dpsan.run.records import History, Ledger
+
+                limit, reject = request.budget, run.plan.options.reject
+                memo = enter(Memo(request.memo, run.sanitizer)) if request.memo else None
+                ledger = enter(Ledger(request.ledger, limit)) if request.ledger else None
+                run.history = History(memo, ledger, limit, reject)
             if request.log_json:
                 run.log = enter(FileLog(request.log_json, name, request.force, left_out))
             bar = request.progress.bytes(run.inputs, streams=run.output is None)
@@ -189,19 +188,6 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
     except Interrupted:
         say(completed.message())
         raise
-
-
-def _history(request: Request, run: Run, stack: ExitStack) -> History:
-    """Open the memo and the ledger of a run, and close them with the stack. Raises OutputError."""
-    from dpsan.run.memo import Memo
-    from dpsan.run.records import History, Ledger
-
-    memo = ledger = None
-    if request.memo:
-        memo = stack.enter_context(Memo(request.memo, run.sanitizer))
-    if request.ledger:
-        ledger = stack.enter_context(Ledger(request.ledger, request.budget))
-    return History(memo, ledger, request.budget, run.plan.options.reject)
 
 
 def _tell_bad(bad: BadRecords, request: Request) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from dpsan.cli.command import argument, flag, option
+from dpsan.cli.command import argument, flag, option, rows_of
 from dpsan.cli.options import STDIN, Container, Sanitizing
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 from dpsan.errors import OutputError, refuse
@@ -21,7 +21,6 @@ from dpsan.run.run import is_finished, plan_outputs
 from dpsan.run.side_outputs import NAME
 
 _ABSENT = 0
-_DRAWN_AGAIN = "another run draws the words again: two outputs tell more than one"
 
 
 def _read_policy(context: typer.Context, path: Path | None) -> Path | None:
@@ -244,8 +243,6 @@ class Completed:
 
     def __init__(self, files: RewriteOptions) -> None:
         self._files = files
-        # No other run can go on with what this one has drawn.
-        self._own_key = files.consistent == "run" and files.seed is None
         self._before = array("q", map(_state, files.outputs))
         self._audit_before = files.audit and _state(files.audit)
 
@@ -264,16 +261,11 @@ class Completed:
             for path, old in zip(files.outputs, before, strict=True)
             if (now := _state(path)) == _ABSENT or (now == old and not skips)
         ]
-        many = f"interrupted: {len(before) - len(rest)} of {len(before)} files"
-        if files.in_place:
-            where = f", not {rest[0]} and what follows it" if rest else ""
-            if self._own_key:
-                return f"{many} are rewritten{where} ({_DRAWN_AGAIN})"
-            return f"{many} are rewritten{where} (go on there: rewrite no file twice)"
-        if before and (self._own_key or files.map_ or files.review):
-            return f"{many} are complete ({_DRAWN_AGAIN})"
-        if before:
-            return f"{many} are complete (the same command with --resume goes on)"
+        many = f"{len(before) - len(rest)} of {len(before)} files"
+        where = f", not {rest[0]} and what follows it" if rest else ""
+        for condition, what in rows_of("interrupted", "rewrite"):
+            if all(map(files.has, condition.split())):
+                return "interrupted: " + what.format(many=many, where=where)
         output = files.output
         if output is not None and (output.is_file() or not output.exists()):
             return f"interrupted: {output} was not written (the same command begins again)"

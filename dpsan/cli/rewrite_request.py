@@ -9,7 +9,7 @@ from functools import cached_property
 from glob import glob
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from dpsan.cli.options import STDIN, parameters, positive
 from dpsan.cli.rewrite_options import RewriteOptions
@@ -32,33 +32,6 @@ def _file_sha256(path: Path) -> str:
 class Request(RewriteOptions):
     """The options of the command, and what they stand for."""
 
-    rules: ClassVar = """
-        -o, -O and -i exclude each other
-        --resume needs -O
-        --audit-originals needs --audit FILE
-        --dry-run excludes --audit, --bad-records, --log-json, --resume and --engine ray
-        --dry-run excludes --memo and --ledger (they are written)
-        --bad-records excludes -i and --engine ray
-        --spans excludes --bad-records (after a record that is left out, spans would be wrong)
-        --memo excludes --copies (it has one output of each message)
-        --memo excludes --consistent (it stores whole messages; --unit-field keeps their words)
-        --memo excludes --seed (what it holds must stay private)
-        --ledger excludes --seed (a run with a seed is not private)
-        --map needs --only: a mechanism's words stand for nothing
-        --map excludes --copies (a replacement stands for one word of its unit)
-        --map excludes --resume (a finished output would have no row)
-        --map excludes --dry-run and --engine ray
-        --review needs --only: no rule draws what a mechanism draws
-        --review excludes --resume (the words of finished outputs are not read)
-        --review excludes --dry-run and --engine ray
-        --unit-field needs --map FILE or --memo DIR
-        --unit needs --memo DIR (which keeps its replacements)
-        --unit and --unit-field exclude each other
-        --address needs --engine ray
-        --engine ray needs -O DIR (it writes one output for each input)
-        --engine ray excludes --audit, --budget, --memo, --ledger, --spans and --line-buffered
-    """
-
     def check(self) -> FileUses:
         """Refuse what cannot be, before anything is read, written or imported.
 
@@ -71,7 +44,6 @@ class Request(RewriteOptions):
         """
         self._check_shell()
         self._check_quotes()
-        self.check_epsilon()
         self.check_rules()
         self._check_engine()
         uses = self.uses()
@@ -83,18 +55,12 @@ class Request(RewriteOptions):
             refuse(len(self.inputs) != 1, "--spans is for one input", why)
             why = "offsets refer to one text of each record"
             refuse(len(self.field or ()) > 1, "--spans is for one --field", why)
-        lost = self.consistent == "run" and self.resume and self.seed is None
-        what = "--consistent run cannot be resumed: the key of the first run is not stored"
-        refuse(lost, what, "--consistent file can")
         if self.memo is not None:
             from dpsan.run.memo_file import NAME
 
             uses.add_database("--memo", self.memo / NAME)
         uses.add_database("--ledger", self.ledger)
         uses.check_outside(self.memo)
-        free = self.only is not None and self.numbers != "value"
-        counted = self.budget is not None or self.ledger is not None
-        refuse(free and counted, "--only costs nothing that --budget or --ledger could count")
         if self.budget is not None:
             positive("--budget", self.budget)
         self._check_only()
@@ -150,19 +116,8 @@ class Request(RewriteOptions):
 
         given = any(self._fields.values())
         refuse(given and self.only is None, "-k NAME:CLASS needs --only, not --epsilon")
-        why = "with other spans a message would be drawn again, and its losses not added up"
-        refuse(self.spans and self.memo and self.only is None, "--memo excludes --spans", why)
-        lacks = self.map_ and self.memo and not (self.unit or self.unit_field)
-        why = "an output that is written again has no row"
-        refuse(lacks, "--map with --memo needs --unit-field NAME or --unit NAME", why)
         nothing = self.only == SPANS and self.spans is None and not given
         refuse(nothing, "--only spans needs --spans FILE or -k NAME:CLASS")
-        units = self.map_ and self.consistent not in (None, "record")
-        why = "a replacement stands for one word of its unit"
-        refuse(units, "--map excludes --consistent", why)
-        alone = self.only and self.budget is not None and self.ledger is None
-        why = "without it a text is one record"
-        refuse(alone, "with --only, --budget needs --ledger FILE", why)
 
     def _check_engine(self) -> None:
         if self.engine == "local":

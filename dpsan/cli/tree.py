@@ -157,13 +157,15 @@ def _check(param: Any, given: Any, often: int) -> None:
 @cache
 def _parser(kind: Any) -> TyperCommand:
     """Return the parser of a command.  Its class is a dataclass: not for the help."""
-    from dpsan.cli.command import described, function, told
+    from dpsan.cli.command import described, function, rows_of, told
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(kind.__name__.lower(), cls=Command)(function(kind))
     command = typer.main.get_command(app)
     assert isinstance(command, Command)  # noqa: S101 - a single command is no group
-    command.everyday, (_, command.examples) = kind.everyday.split(), described(kind)
+    rows = rows_of("everyday", kind.__name__)
+    command.everyday = [flag for [flags] in rows for flag in flags.split()]
+    _, command.examples = described(kind)
     command.told = partial(told, kind)
     return command
 

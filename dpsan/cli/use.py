@@ -6,9 +6,8 @@ from collections import Counter
 from contextlib import ExitStack, nullcontext
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import ClassVar, Final
 
-from dpsan.cli.command import argument, flag, option
+from dpsan.cli.command import argument, flag, option, rows_of
 from dpsan.cli.options import (
     STDIN,
     Container,
@@ -79,9 +78,7 @@ class Index(Json, Vocabulary):
 
     def run(self) -> int:
         """Build what was requested; 1 if a file failed."""
-        refuse("embeddings" in self.typed and self.files, "--embeddings excludes other files")
-        bundled = self._paths == [None]
-        refuse(self.unsafe_pickle and bundled, "--unsafe-pickle needs a file")
+        self.check_rules()
         self.check_files()
 
         from functools import partial
@@ -166,17 +163,6 @@ class Train(JsonAndFile, Quiet):
         return 0
 
 
-_STAYED: Final = {
-    "undecided": ("token", "unchanged: the {} has several originals"),
-    "capitals": ("token", "unchanged: a replacement in other capitals, or an ordinary word"),
-    "dates": ("date", "unchanged: not all of its parts could be put back"),
-    "short": ("token", "unchanged: single letters, and numbers of fewer than four digits"),
-    "strangers": ("record", "unchanged: the {} has no row of their unit"),
-    "invalid": ("undecodable byte sequence", "replaced by U+FFFD"),
-}
-"""Messages by what is counted: the noun, and what happened."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Restore(Container, Quiet):
     """Put the originals of a map or memo back into an answer.
@@ -210,22 +196,11 @@ class Restore(Container, Quiet):
     invalid: str = option("--invalid replace|error", "replace", panel=RARE)
     """Replace undecodable bytes of a text with originals by U+FFFD, or fail."""
 
-    rules: ClassVar = """
-        --map and --memo exclude each other
-        --unit and --unit-field exclude each other
-        --unit needs --memo DIR
-    """
-
     def run(self) -> int:
         """Restore the input, and say how much of it stays as it is."""
         self.check_rules()
         memo = self.map_ is not None and self.map_.is_dir()
         refuse(memo, f"--map {self.map_}: a directory", f"if it is a memo: --memo {self.map_}")
-        neither = self.map_ is None and self.memo is None
-        refuse(neither, "--map is required", "the file that 'dpsan rewrite --map' wrote")
-        by_unit = self.unit_field is not None
-        what = "--memo needs --unit-field NAME or --unit UNIT"
-        refuse(self.memo is not None and not by_unit and self.unit is None, what)
         path = None if self.file == STDIN else self.file
         self.check_files(stdin=path is None).check_outside(self.memo)
         name = str(path or "standard input")
@@ -280,7 +255,7 @@ class Restore(Container, Quiet):
         what = what if strange else f"{counted(counts['restored'], 'original')} put back"
         if not self.quiet or (strange and self.map_):
             say(what + f" (is it the {source} of this text's run?)" * strange)
-        for kind, (noun, what) in _STAYED.items() if not self.quiet else ():
+        for kind, noun, what in () if self.quiet else rows_of("stayed", "restore"):
             if counts[kind]:
                 say(f"{counted(counts[kind], noun)} {what.format(source)}")
         return int(strange and self.map_ is not None)

@@ -202,11 +202,6 @@ sight`` (the probability that one is original, of so many), ``per unit``, ``publ
 scope (``word``, ``copies``, ``record``, ``file``, ``run``, ``vocabulary``, or a metric)."""
 
 
-def loss(composed: Loss, charges: int = 0) -> Figure:
-    """Return the figure of several draws together."""
-    return Figure(composed.epsilon, composed.delta, charges)
-
-
 _WEAK_LDP: Final = 16.0
 """LDP epsilon of a word, in nats, above which a bound says next to nothing: e^16 is 9 million, more
 than the words of any vocabulary."""
@@ -275,23 +270,10 @@ class Lacking:
         )
 
 
-EQUAL: Final = "which words are equal (and so how often each occurs)"
-"""Fact that is not protected where equal words share a draw."""
-EARLIER: Final = "which date or time of a text is earlier"
-"""Fact that is not protected where dates are replaced, and equal words share a draw."""
-LARGER: Final = (
-    "which number of a text is larger than another of its form, and which follows from others "
-    "(sums, products, percentages, times between)"
-)
-"""The same where numbers are replaced."""
-NATION: Final = "which nation is that of a country in its text"
-"""The same where words for nations are replaced."""
-SAME: Final = "which messages are equal"
-"""Fact that is not protected where equal messages share a draw."""
-CHOICE: Final = "everything outside the spans and their choice"
-"""Facts that are not protected where spans choose the drawn words."""
-CHOSEN: Final = "the choice of spans"
-"""The same where words outside the spans are replaced too."""
+FACTS: Final = dict(rows_of("fact"))
+"""What is not protected where equal messages share a draw (``same``), and where spans choose the
+words (``choice``; ``chosen`` where words outside the spans are replaced too); where numbers are
+drawn by value (``forms``)."""
 
 
 def of_guarantee(guarantee: Guarantee, roles: str = "on") -> list[str]:
@@ -311,15 +293,11 @@ def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> l
         settings: of the run.
         spans: whether spans choose words.
     """
-    only, equal = guarantee.only_groups, settings.consistent is not None
-    more = {
-        CHOSEN if only else CHOICE: spans,
-        EQUAL: equal,
-        EARLIER: equal and only,
-        LARGER: equal and only,
-        NATION: equal and only,
-    }
+    only = guarantee.only_groups
+    more = [FACTS["chosen" if only else "choice"]] * spans
+    if settings.consistent is not None:
+        more += [fact for of_class, fact in rows_of("equal") if only or not of_class]
     free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
     always = [fact for fact, *paid in rows_of("always") if not (free and paid)]
     facts = [*of_guarantee(guarantee, settings.roles), *settings.facts()]
-    return [*facts, *filter(more.get, more), *always]
+    return [*facts, *more, *always]

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import DATES, NUMBERS
-from dpsan.errors import Hint, UsageError, unknown_name
+from dpsan.errors import Hint, UsageError, refuse, unknown_name
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import Forms, Texts
@@ -207,19 +207,12 @@ class Distinct:
         return self.add([*other.marks]) + untold
 
 
-FORMS: Final = (
-    "which words are numbers, and their form (how many digits and letters there are and where, and "
-    "every other character: separators, spaces, the sign of a currency)"
-)
-"""Facts that are not protected where numbers are drawn by value."""
-
-
 _STRING: Final = 1 << 63
 """Bit of a stream that belongs to a string."""
 
 
 class NumberPolicy(StrEnum):
-    """Policy for numbers."""
+    """Policy for numbers; the key of a memo has its representation."""
 
     WORD = "word"
     """A word of the vocabulary, as all other words do."""
@@ -234,13 +227,10 @@ def check_numbers(policy: str, guarantee: Guarantee) -> None:
         UsageError: the mechanism has no finite LDP epsilon for a word, or has a better guarantee
             for neighbours, which numbers do not have.
     """
-    if policy == NumberPolicy.WORD:
-        return
-    if guarantee.metric is not None or guarantee.epsilon_ldp == np.inf:
-        raise UsageError(
-            "numbers by value need a mechanism whose guarantee is an LDP epsilon for each word",
-            Hint("such as mechanism='optimal-response'", "such as -m optimal-response"),
-        )
+    unbounded = guarantee.metric is not None or guarantee.epsilon_ldp == np.inf
+    what = "numbers by value need a mechanism whose guarantee is an LDP epsilon for each word"
+    hint = Hint("such as mechanism='optimal-response'", "such as -m optimal-response")
+    refuse(policy == NumberPolicy.VALUE and unbounded, what, hint)
 
 
 def kind_or_number(token: str, *, by_value: bool) -> Kind | FormedNumber | None:

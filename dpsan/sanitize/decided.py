@@ -147,7 +147,8 @@ class Decided:
         A piece that no name of its text is, is a word of the unit: ``~key``.
 
         Args:
-            units: by their number in the decision; they grow.
+            units: by their number in the decision; they grow. None: each word has a key of its
+                own in all texts.
             keys: of each row.
         """
         decision = self.decision
@@ -163,7 +164,7 @@ class Decided:
         def in_unit(name: int, row: int) -> int | str:
             """Return the key of a name in the unit of an address; a mark if that lacks it."""
             age = int(keys[row]) >> AGE
-            if int(keys[name]) >> AGE == age:
+            if not units or int(keys[name]) >> AGE == age:
                 return int(keys[name])
             same = (decision.key == decision.key[name]) & (keys >> AGE == age)
             same &= np.isin(decision.group, [*map(decision.groups.index, NAMES)])
@@ -173,21 +174,12 @@ class Decided:
         for row, parts in decision.locals.items():
             cuts: list[Cut] = []
             for cut, value in zip(parts, self.pieces.get(row, (0,) * len(parts)), strict=True):
-                if cut == (LARGE,) and value:
+                if cut == (LARGE,) and value and units:
                     cuts.append((piece(row, value),))
                 else:
                     cuts.append(tuple(p if isinstance(p, str) else in_unit(p, row) for p in cut))
             names[row] = tuple(cuts)
         return names
-
-    def address_keys(self, keys: NDArray[np.int64]) -> dict[int, tuple[Cut, ...]]:
-        """Return the same where each word has a key of its own in all texts."""
-        return {
-            row: tuple(
-                tuple(p if isinstance(p, str) else int(keys[p]) for p in cut) for cut in parts
-            )
-            for row, parts in self.decision.locals.items()
-        }
 
     def replaced(
         self, tokens: Sequence[str], classes: Sequence[str | None]

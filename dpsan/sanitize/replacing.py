@@ -33,23 +33,12 @@ from dpsan.sanitize import result
 from dpsan.sanitize.consistent import NumberPolicy, Numbers
 from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
-from dpsan.sanitize.result import together
+from dpsan.sanitize.result import CODES, Action, together
 from dpsan.sanitize.settings import Settings
 from dpsan.text.number_forms import formed_number
 from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
 from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
-
-_DRAWN, _STRING, _PLAIN, _KEPT, _NUMBER = map(
-    result.ACTIONS.index,
-    (
-        result.Action.DRAWN,
-        result.Action.STRING,
-        result.Action.PLAIN,
-        result.Action.KEPT,
-        result.Action.NUMBER,
-    ),
-)
 
 
 class OnlyRewriter:
@@ -70,16 +59,14 @@ class OnlyRewriter:
         self._names = {f"{OWN}{at}": name for at, name in enumerate(lists)}
         user_lists = dict(zip(self._names, lists.values(), strict=True))
         typed = {kind.drawn for kind in spec.only if kind.drawn}
-        chosen = typed.intersection(kind.name for kind in spec.only if kind.english)
+        english = [kind.name for kind in spec.only if kind.english]
+        chosen = typed.intersection(english)
         drawn_as = {label: name * (name in chosen) for label, name in self._names.items()}
         self.lexicon = Lexicon()
-        self.rules = Rules(
-            rules or rules_text(), labels_of(self.lexicon.labels, user_lists), drawn_as
-        )
+        labels = labels_of(self.lexicon.labels, user_lists)
+        self.rules = Rules(rules or rules_text(), labels, drawn_as)
         if spec.only:
-            self.rules.draw_classes(
-                [*(kind.name for kind in spec.only if kind.english), *user_lists]
-            )
+            self.rules.draw_classes([*english, *user_lists])
         if spec.roles == "off":
             self.rules.join_roles()
         self.marks = marks(self.rules)
@@ -92,7 +79,7 @@ class OnlyRewriter:
         self._names_too[names] = self.rules.kept[self.rules.group("surname")]
         # Words of no English list, and English function words: a sum above 0 is hardly English.
         self._foreign = np.zeros(len(self.viewer.labels), np.int64)
-        if {kind.name for kind in spec.only if kind.english} - {*STRINGS, SPANS}:
+        if {*english} - {*STRINGS, SPANS}:
             for label, weight in (("foreignw", 3), ("unknown", 3), ("func", -1)):
                 self._foreign[self.viewer.labels.index(label)] = weight
         listed = {name: [*words] for name, words in user_lists.items()}
@@ -194,14 +181,16 @@ class OnlyRewriter:
             broken = rows[lines < np.append(places.after[at], 0)[rows]]
             breaks = dict(Counter(broken.tolist()))
         pieces = {row: places.pieces[int(at[row])] for row in decision.locals}
-        actions = np.full(len(edge), _PLAIN)
-        actions[view.labelled(KEPT)] = _KEPT
-        actions[at] = np.where(decision.form < 0, _DRAWN, _STRING)
+        actions = np.full(len(edge), CODES[Action.PLAIN])
+        actions[view.labelled(KEPT)] = CODES[Action.KEPT]
+        actions[at] = np.where(decision.form < 0, CODES[Action.DRAWN], CODES[Action.STRING])
         by_value = self._by_value(places, decision)
-        actions[at[[*by_value]]] = _NUMBER
-        plain_names = (actions == _PLAIN) & self._names_too[view.label] & (view.caps != LOWER)
+        actions[at[[*by_value]]] = CODES[Action.NUMBER]
+        plain_names = (
+            (actions == CODES[Action.PLAIN]) & self._names_too[view.label] & (view.caps != LOWER)
+        )
         words = np.bincount(actions, minlength=len(result.ACTIONS)).tolist()
-        words[_PLAIN] -= len(spots) - len(at) - len(articles)
+        words[CODES[Action.PLAIN]] -= len(spots) - len(at) - len(articles)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
         listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
@@ -333,12 +322,10 @@ class OnlyRewriter:
 
     def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
         """Return the decision with the keys of its units."""
-        decision = done.decision
-        if self.keyed:
-            keys = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
-            return replace(decision, key=keys, locals=done.address_keys(keys))
-        keys = done.unit_keys(units)
-        return replace(decision, key=keys, locals=done.address_names(units, keys))
+        units = () if self.keyed else units
+        alike = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
+        keys = alike if self.keyed else done.unit_keys(units)
+        return replace(done.decision, key=keys, locals=done.address_names(units, keys))
 
     def rewrite(self, batch: result.Texts) -> result.Sanitized:
         """Rewrite texts, each unit with the number of its record under the key.

@@ -43,6 +43,8 @@ class Action(StrEnum):
 
 
 ACTIONS: Final = tuple(Action)
+CODES: Final = {action: code for code, action in enumerate(ACTIONS)}
+"""Positions in :data:`ACTIONS`."""
 DRAWN: Final = frozenset({Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING})
 """Actions of words whose output is drawn now."""
 UNDRAWN: Final = tuple(action for action in Action if action not in DRAWN)
@@ -257,19 +259,14 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
         lines=["".join(done.lines[first:end]) for first, end in bounds],
         drawn=[sum(done.drawn[first:end]) for first, end in bounds],
         charged=[sum(done.charged[first:end]) for first, end in bounds],
-        replaced=[
-            [row for rows in done.replaced[first:end] for row in rows] for first, end in bounds
-        ],
+        replaced=[[*chain(*done.replaced[first:end])] for first, end in bounds],
         records=table,
     )
 
 
 _ACTIONS: Final = {KEPT: Action.KEPT, MASKED: Action.MASKED, OUTSIDE: Action.OUTSIDE}
-_INDICES: Final = np.array([ACTIONS.index(_ACTIONS[code]) for code in sorted(_ACTIONS)])
+_INDICES: Final = np.array([CODES[_ACTIONS[code]] for code in sorted(_ACTIONS)])
 """Index in ACTIONS of each negative code, indexed by the code."""
-_DRAWN, _UNKNOWN, _NUMBER, _STRING = map(
-    ACTIONS.index, (Action.DRAWN, Action.UNKNOWN, Action.NUMBER, Action.STRING)
-)
 
 
 def sums_of_runs(values: NDArray[Any], sizes: Ids) -> Ids:
@@ -287,7 +284,8 @@ def actions_of(codes: Ids, n: int) -> Ids:
             :class:`dpsan.sanitize.classes.Grouping`.
     """
     which = [codes < n, (codes == n) | (codes > n + FORMED), codes == n + 1]
-    kinds = np.select(which, [_DRAWN, _UNKNOWN, _NUMBER], _STRING)
+    drawn = [CODES[action] for action in (Action.DRAWN, Action.UNKNOWN, Action.NUMBER)]
+    kinds = np.select(which, drawn, CODES[Action.STRING])
     return np.asarray(np.where(codes >= 0, kinds, _INDICES[np.minimum(codes, -1)]), dtype=np.int64)
 
 

@@ -104,13 +104,9 @@ def build(spec: Settings, opened: Opened) -> Built:
         claimed = mechanism.status is Status.PROVED
         guarantee = replace(guarantee, status=Status.CLAIMED if claimed else mechanism.status)
     if guarantee.status is not Status.PROVED and not spec.allow_unproved:
-        raise UnprovedError(
-            f"{mechanism.name} is {guarantee.standing}: {guarantee.why}",
-            Hint(
-                "allow_unproved=True runs it all the same",
-                "--allow-unproved runs it all the same",
-            ),
-        )
+        runs = "runs it all the same"
+        hint = Hint(f"allow_unproved=True {runs}", f"--allow-unproved {runs}")
+        raise UnprovedError(f"{mechanism.name} is {guarantee.standing}: {guarantee.why}", hint)
     check_numbers(spec.numbers, guarantee)
     sampler = mechanism.prepare(space)
     built = Built(spec, embeddings, space, mechanism, guarantee, sampler, groups, public)
@@ -196,12 +192,8 @@ class Rewriter:
         from dpsan.sanitize.fluent import Fluent
 
         assert self._built.decoding is not None  # noqa: S101 - the caller knows
-        return Fluent(
-            self._built.decoding,
-            self._built.embeddings,
-            self.lookup.split,
-            self.words,
-        )
+        embeddings = self._built.embeddings
+        return Fluent(self._built.decoding, embeddings, self.lookup.split, self.words)
 
     @cached_property
     def lookup(self) -> Lookup:
@@ -307,30 +299,13 @@ class Rewriter:
             undecoded = None
             if self._built.decoding is not None:
                 undecoded = [None if row < 0 else self.words[row] for row in rows.tolist()]
+            gaps, read = batch.gap_lengths()
             table = result.AuditTable(
-                sizes,
-                *batch.gap_lengths(),
-                actions,
-                [*words],
-                outputs,
-                codes,
-                rows,
-                first,
-                undecoded,
+                sizes, gaps, read, actions, [*words], outputs, codes, rows, first, undecoded
             )
-        return result.Sanitized(
-            lines,
-            drawn.tolist(),
-            drawn.tolist(),
-            result.counts_of(actions),
-            table,
-            public,
-            batch.invisible,
-            marks,
-            public_marks,
-            by_kind=self._codes.by_kind(codes[drawing]),
-            forms=forms,
-        )
+        many, kinds = drawn.tolist(), self._codes.by_kind(codes[drawing])
+        about = result.counts_of(actions), table, public, batch.invisible, marks, public_marks
+        return result.Sanitized(lines, many, many, *about, by_kind=kinds, forms=forms)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from dpsan.embeddings.store import Store
 from dpsan.embeddings.words import Embeddings
-from dpsan.errors import unknown_name
+from dpsan.errors import refuse, unknown_name
 from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
@@ -20,7 +20,7 @@ from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.consistent import Distinct, NumberPolicy, Unit, check_unit_of_texts
 from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.rewriting import Opened, Rewriter, build
-from dpsan.sanitize.settings import DEFAULT_MECHANISM, SETTINGS, Settings
+from dpsan.sanitize.settings import DEFAULT_MECHANISM, ELSEWHERE, SETTINGS, Settings
 from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
@@ -97,7 +97,11 @@ class Sanitizer:
         **more: Never,
     ) -> None:
         for name in more:
-            raise unknown_name("argument", name, SETTINGS)
+            hint = ELSEWHERE.get(name, "")
+            refuse(hint, f"unknown argument '{name}'", hint)
+            raise unknown_name("argument", name, [*SETTINGS, "seed", "cache"])
+        wrong = not isinstance(cache, str | Path | Store | None)
+        refuse(wrong, f"cache must be the name of a directory (got {type(cache).__name__})")
         given = {name: value for name, value in locals().items() if name in SETTINGS}
         loaded = embeddings if isinstance(embeddings, Embeddings) else None
         path = Path(str(embeddings)) if embeddings is not None and loaded is None else None

@@ -10,7 +10,7 @@ imports nothing heavy: the help of commands reads it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,23 +28,18 @@ DEFAULT_MECHANISM: Final = "optimal-response"
 
 @dataclass(frozen=True)
 class Setting:
-    """How one setting is typed, refused and stored."""
+    """How one setting is typed, refused and stored: a row of ``settings.tsv``."""
 
     default: Any
     flags: str
     """``-e, --epsilon X``; values of the form ``a|b|c`` are all that there are."""
-    rare: bool = False
-    """True if the help shows it below all others."""
     noun: str = ""
     """What messages call its values; empty: any value may be typed."""
     row: str = ""
     """Name and kind of its row in the header of an audit, such as ``tokenizer:str``."""
-    told: Callable[[Any], object] = str
-    """Value of that row."""
-    content: Callable[[Any], Any] | None = None
-    """What ``--resume`` and the key of a memo compare; None: what was typed."""
-    keyed: bool = True
-    """False if the key of a memo has something else that stands for it."""
+    marks: str = ""
+    """``rare`` if the help shows it below all others, ``unkeyed`` if the key of a memo has
+    something else that stands for it."""
 
     @property
     def values(self) -> list[str]:
@@ -53,17 +48,16 @@ class Setting:
         return last.split("|") if "|" in last and last.islower() else []
 
 
-def declared(default: Any, flags: str, **more: Any) -> Any:
-    """Declare a setting."""
-    made = {"default_factory": dict} if default == {} else {"default": default}
-    about = {"setting": Setting(default, flags, **more)}
-    return field(**made, metadata=about, repr=default != frozenset())
-
-
 def _digests(classes: Iterable[WordClass]) -> list[tuple[str, str]]:
     return [(word_class.name, word_class.sha256) for word_class in classes]
 
 
+_CONTENTS: Final[dict[str, Callable[[Any], Any]]] = {
+    "public": lambda words: words and (words.name, words.sha256),
+    "keep": sorted,
+    **dict.fromkeys(("only", "classes"), _digests),
+}
+"""What ``--resume`` and the key of a memo compare in place of what was typed."""
 _TYPES: Final = {
     **dict.fromkeys(("mechanism", "only", "classes", "roles", "numbers", "case", "tokenizer"), str),
     **{"vocab_size": int, "parameters": dict},
@@ -75,81 +69,53 @@ _TYPES: Final = {
 class Settings:
     """Everything that decides what a run does to text; picklable, without secrets."""
 
-    epsilon: float | None = declared(None, "-e, --epsilon X", keyed=False)
+    epsilon: float | None = None
     """Privacy parameter: smaller is more private. The unit is nats for optimal-response (try 8),
     and 1/distance for laplace and exponential."""
-    mechanism: str = declared(DEFAULT_MECHANISM, "-m, --mechanism NAME", keyed=False)
+    mechanism: str = DEFAULT_MECHANISM
     """Draw words by this mechanism. 'dpsan mechanisms' lists all; FILE.py:CLASS is one of your
     own."""
-    parameters: dict[str, Any] = declared({}, "-p, --param NAME=VALUE", keyed=False)
+    parameters: dict[str, Any] = field(default_factory=dict)
     """Set a parameter of the mechanism, such as k=20. Repeatable."""
-    public: PublicWords | None = declared(
-        None,
-        "--public FILE|function|common|function-de|function-fr|function-es",
-        content=lambda words: words and (words.name, words.sha256),
-        keyed=False,
-    )
+    public: PublicWords | None = None
     """Give no protection to these words: a FILE, or a list of dpsan. They mostly stay, and the
     guarantee holds for all other words."""
-    embeddings: Path | None = declared(None, "-E, --embeddings FILE", keyed=False)
+    embeddings: Path | None = None
     """Use these word vectors: word2vec, GloVe, fastText .vec, .npz, or .gz of them. Default: the
     bundled English vocabulary."""
-    vocab_size: int | None = declared(None, "--vocab-size N", keyed=False)
+    vocab_size: int | None = None
     """Use only the first N words of the vocabulary."""
-    tokenizer: str = declared(
-        "unicode",
-        "--tokenizer unicode|ptb|whitespace",
-        rare=True,
-        noun="tokenizer",
-        row="tokenizer:str",
-        keyed=False,
-    )
+    tokenizer: str = "unicode"
     """How lines are cut into words. `ptb` splits contractions, as GloVe was trained."""
-    unknown: str = declared(
-        "sample",
-        "--unknown sample|mask",
-        noun="policy for unknown words",
-        row="unknown:str",
-        keyed=False,
-    )
+    unknown: str = "sample"
     """Out-of-vocabulary words: `sample` a random word (covered by the guarantee), or `mask` as
     <unk>."""
-    case: str = declared(
-        "natural",
-        "--case natural|vocabulary",
-        noun="case",
-        row="case:str",
-        keyed=False,
-    )
+    case: str = "natural"
     """Letter case of outputs: `natural` spelling, or as the `vocabulary` has it."""
-    keep: frozenset[str] = declared(
-        frozenset(), "--keep FILE", row="keep_words:int", told=len, content=sorted, keyed=False
-    )
+    keep: frozenset[str] = field(default=frozenset(), repr=False)
     """Keep these words unchanged, one a line. NOT PRIVATE: any other output shows that the word
     was none of them."""
-    consistent: Unit | None = declared(None, "--consistent off|record|file|run")
+    consistent: Unit | None = None
     """Draw each distinct word once for each record, file or run. Which words are equal is not
     protected. Default: off; with --only, record, and in texts and documents the file."""
-    numbers: str = declared(
-        "word", "--numbers word|value", noun="policy for numbers", row="numbers:str", keyed=False
-    )
+    numbers: str = "word"
     """Draw a word for a number, or a number of the same form. With `value`, which words are
     numbers is not protected."""
-    only: tuple[WordClass, ...] = declared((), "--only CLASSES", content=_digests)
+    only: tuple[WordClass, ...] = ()
     """Replace words of these classes by random words of their groups: sensitive, people,
     identifiers, names,places, a FILE of words, FILE:names, or spans for --spans alone. Takes no
     epsilon: which word of its group stood there is hidden completely. All other words pass
     unchanged: NOT PROTECTED."""
-    classes: tuple[WordClass, ...] = declared((), "--class CLASSES", content=_digests)
+    classes: tuple[WordClass, ...] = ()
     """Read each group of these classes as one input, such as sensitive: which word of the group
     stood there is hidden completely. --epsilon bounds any two words. Repeatable."""
-    roles: str = declared("on", "--roles on|off", noun="setting of roles")
+    roles: str = "on"
     """With --only: `off` draws all names from one group, all places from another, and words of
     health whatever part of the body they are about. Less is public; the text reads worse."""
-    fluent: bool = declared(False, "--fluent", keyed=False)
+    fluent: bool = False
     """Make the drawn words read, with a public language model. The guarantee stays; many words are
     guesses. Needs an epsilon of 7 or more."""
-    allow_unproved: bool = declared(False, "--allow-unproved", keyed=False)
+    allow_unproved: bool = False
     """Run a mechanism whose guarantee is not PROVED."""
     mapped: bool = False
     """True if a map tells for each replacement what it stands for (``only``)."""
@@ -270,24 +236,21 @@ class Settings:
         """Return what the key of a memo has of settings with other values than their defaults."""
         out: list[object] = []
         for name, setting in SETTINGS.items():
-            if setting.keyed and self.has(name):
+            if "unkeyed" not in setting.marks and self.has(name):
                 value = getattr(self, name)
-                out += setting.content(value) if setting.content else [(name, str(value))]
+                out += _CONTENTS[name](value) if name in _CONTENTS else [(name, str(value))]
         return out
 
     def contents(self) -> dict[str, object]:
         """Return by name what ``--resume`` compares in place of the names of files and lists."""
-        every = SETTINGS.items()
-        return {
-            name: setting.content(getattr(self, name)) for name, setting in every if setting.content
-        }
+        return {name: content(getattr(self, name)) for name, content in _CONTENTS.items()}
 
     def rows(self) -> dict[str, object]:
         """Return the rows that the header of an audit has of these settings."""
         return {
-            setting.row.partition(":")[0]: setting.told(getattr(self, name))
-            for name, setting in SETTINGS.items()
-            if setting.row
+            about.row.partition(":")[0]: len(self.keep) if name == "keep" else getattr(self, name)
+            for name, about in SETTINGS.items()
+            if about.row
         }
 
     @classmethod
@@ -320,11 +283,6 @@ class Settings:
         return [fact for condition, fact in EXPOSED if self.holds(condition)]
 
 
-SETTINGS: Final[Mapping[str, Setting]] = {
-    each.name: each.metadata["setting"] for each in fields(Settings) if each.metadata
-}
-"""All settings by name."""
-
 _TABLE: Final = (Path(__file__).parent / "settings.tsv").read_text("utf-8").splitlines()[1:]
 
 
@@ -333,9 +291,16 @@ def rows_of(kind: str) -> list[list[str]]:
     return [cells for name, *cells in (row.split("\t") for row in _TABLE) if name == kind]
 
 
+_DEFAULTS: Final = vars(Settings())
+SETTINGS: Final[Mapping[str, Setting]] = {
+    name: Setting(_DEFAULTS[name], *cells) for name, *cells in rows_of("setting")
+}
+"""All settings by name."""
 CONFLICTS: Final = rows_of("conflict")
 """Conditions that no run may have, see :meth:`Settings.has`: the message, and hints."""
 EXPOSED: Final = rows_of("exposed")
 """Conditions under which a fact is not protected, and the fact, in the order of statements."""
+ELSEWHERE: Final = {name: hint for names, hint in rows_of("elsewhere") for name in names.split("|")}
+"""What does for callers of Python what an option does that is no setting."""
 BEYOND: Final = dict(rows_of("beyond"))
 """What a text has because of a setting that the output distribution of a word does not tell."""

@@ -11,14 +11,11 @@ from typing import Final
 from dpsan.errors import counted, number, percent
 from dpsan.privacy.guarantee import Status
 from dpsan.sanitize import accountant
-from dpsan.sanitize.consistent import FORMS, Unit
+from dpsan.sanitize.accountant import FACTS
+from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
-from dpsan.sanitize.settings import Settings
+from dpsan.sanitize.settings import Settings, rows_of
 
-FLUENT: Final = (
-    "made fluent by a public language model at an unchanged guarantee; many words are guesses, "
-    "names and numbers may be invented"
-)
 _DEFAULTS: Final = Settings()
 _LONGEST: Final = 200 - len("dpsan: ")
 """Longest main line without ``-v``, in characters."""
@@ -80,9 +77,10 @@ class Statement:
             "file": totals.largest_file,
             "run": totals.charges,
         }
-        out = {
-            ("loss", scope): accountant.loss(totals.composed(n), n) for scope, n in charges.items()
-        }
+        out = accountant.Figures()
+        for scope, n in charges.items():
+            composed = totals.composed(n)
+            out["loss", scope] = accountant.Figure(composed.epsilon, composed.delta, n)
         share = expected_share(self.unchanged, totals.counts) if self.share is None else self.share
         out["draws", "run"] = accountant.Figure(totals.draws)
         out["sum", "run"] = accountant.Figure(totals.epsilon_sum)
@@ -115,14 +113,9 @@ class Statement:
         if totals.guarantee.only_groups and totals.records:
             plain = counted(totals.counts[Action.PLAIN], "word")
             classes = {self.classes[kind] for kind, words in totals.by_kind.items() if words}
-            told = {
-                accountant.EQUAL: True,
-                accountant.EARLIER: "dates" in classes,
-                accountant.LARGER: "numbers" in classes,
-                accountant.NATION: "nationalities" in classes,
-            }
-            equal = [fact for fact, holds in told.items() if holds and self.settings.consistent]
-            shown = [*accountant.of_guarantee(totals.guarantee, self.settings.roles)[1:], *equal]
+            shown = accountant.of_guarantee(totals.guarantee, self.settings.roles)[1:]
+            if self.settings.consistent:
+                shown += [fact for name, fact in rows_of("equal") if name in ("", *classes)]
             again = ", as all copies show" if self.copies > 1 else ""
             out.append(f"NOT PROTECTED: {plain} that passed unchanged{again}; {'; '.join(shown)}")
         sight = self.figures().get(("names in plain sight", "run"))
@@ -139,26 +132,25 @@ class Statement:
         if totals.draws and facts and not verbose:
             out.append(f"not protected here: {', '.join(facts)}")
         if totals.draws and self.settings.fluent:
-            out.append(FLUENT)
+            out.append(FACTS["fluent"])
         if self.spans and totals.guarantee.only_groups:
-            out.append(f"words in spans are replaced: {accountant.CHOSEN} is not protected")
+            out.append(f"words in spans are replaced: {FACTS['chosen']} is not protected")
         elif self.spans and totals.records:
             passed = counted(totals.counts[Action.OUTSIDE], "word")
             whole = f"{counted(totals.unmarked, 'record')} without a span"
-            choice = f"{accountant.CHOICE} is not protected"
+            choice = f"{FACTS['choice']} is not protected"
             out.append(f"passed outside spans: {passed}, with {whole}; {choice}")
         unit = self.settings.consistent
         if totals.draws and unit and not totals.guarantee.only_groups:
             of = "the run" if unit is Unit.RUN else f"a {unit}"
-            out.append(
-                f"one draw for each distinct word of {of}: {accountant.EQUAL} is not protected"
-            )
+            equal = rows_of("equal")[0][1]
+            out.append(f"one draw for each distinct word of {of}: {equal} is not protected")
         if self.memo:
             out.append(self._memo(self.memo))
         if self.ledger:
             out.append(self._ledger(self.ledger, 5 if verbose else 1))
         if totals.counts[Action.NUMBER] and not totals.guarantee.only_groups:
-            out.append(f"numbers drawn by form: {FORMS} is not protected")
+            out.append(f"numbers drawn by form: {FACTS['forms']} is not protected")
         if totals.written:
             out += self._warnings()
         if totals.invisible:
@@ -189,7 +181,7 @@ class Statement:
         return (
             f"memo: {counted(memo.drawn, 'message')} drawn now, {number(memo.remembered)} "
             f"remembered at no cost; over its life {counted(memo.messages, 'message')} drawn "
-            f"{once}{cost}; {accountant.SAME} is not protected{apart}"
+            f"{once}{cost}; {FACTS['same']} is not protected{apart}"
         )
 
     def _replaced(self) -> list[str]:
@@ -275,11 +267,9 @@ class Statement:
     @property
     def _each(self) -> str:
         """Return the unit of the guarantee: a word, distinct or protected."""
-        kinds: tuple[str, ...] = (
-            "distinct" if self.settings.consistent else "",
-            "protected" if self.totals.guarantee.public_words else "",
-        )
-        return " ".join([*filter(None, kinds), "word"])
+        distinct = "distinct " * bool(self.settings.consistent)
+        protected = "protected " * bool(self.totals.guarantee.public_words)
+        return f"{distinct}{protected}word"
 
     def _special(self) -> str:
         """Return the counts of out-of-vocabulary words, numbers and words that were not drawn."""

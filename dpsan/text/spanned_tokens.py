@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import regex
 
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 from dpsan.text.shape import INVISIBLE, visible
 
 Spans: TypeAlias = Sequence[tuple[int, int, *tuple[str, ...]]]
@@ -31,6 +31,7 @@ def checked_spans(spans: Iterable[Sequence[Any]], size: int) -> Spans:
         UsageError: one that is not a pair of whole numbers, is empty, or is not in the text.
     """
     out: list[tuple[int, int, *tuple[str, ...]]] = []
+    refuse(not isinstance(spans, Iterable), "the spans of a text must be a list of pairs", _HINT)
     for span in spans:
         try:
             start, end = map(index, span[:2])

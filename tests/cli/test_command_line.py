@@ -21,6 +21,8 @@ def test_no_option_is_read_from_the_environment_or_a_file(dpsan, folder):
     assert done.stdout == b""
     told = "unknown environment variable 'DPSAN_BUDGET' (--budget, or --policy FILE)"
     assert done.stderr.decode() == f"dpsan: {told}\n"
+    done = dpsan(*command, **given, env={"HOME": str(folder), "DPSAN_BUGDET": "6"}, status=2)
+    assert done.stderr.endswith(b"'DPSAN_BUGDET' (--budget, or --policy FILE)\n")
     dpsan(*command, **given, env={"HOME": str(folder)}, status=0)
     rows = (folder / "a.jsonl").read_bytes().splitlines()
     assert json.loads(rows[0])["epsilon"] == 7

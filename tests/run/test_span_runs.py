@@ -20,13 +20,15 @@ from dpsan.run.audit import read_rows
 from dpsan.run.audit.writer import AuditWriter
 from dpsan.run.plan import Plan
 from dpsan.run.run import Run
-from dpsan.sanitize.accountant import CHOICE
+from dpsan.sanitize.accountant import FACTS
 from dpsan.sanitize.result import Action
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.statement import Statement
 
 EMBEDDINGS = make_embeddings(n=40, d=4)
 KEY = b"k" * 32
+
+CHOICE = FACTS["choice"]
 
 
 def row(*spans):

@@ -26,7 +26,7 @@ from dpsan.errors import counted, number, percent
 from dpsan.formats.passing import fields_line, noted_lines
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy.guarantee import UNREVIEWED
-from dpsan.sanitize.accountant import CHOICE, CHOSEN
+from dpsan.sanitize.accountant import FACTS
 
 _PARAMETERS: Final = (
     *("mechanism", "arithmetic", "own", "policy", "epsilon", "epsilon_unit"),
@@ -42,7 +42,7 @@ def _warnings(report: Report) -> list[str]:
         "not finished: some inputs are missing or incomplete": not report["complete"],
         "NOT PRIVATE: the random numbers come from a public seed": report["seeded"],
         "the words of a keep-list were written unchanged": report["kept"],
-        f"{CHOSEN if report['only'] else CHOICE} is not protected": report["spans"],
+        f"{FACTS['chosen' if report['only'] else 'choice']} is not protected": report["spans"],
         f"{number(public or 0)} public words are not protected": public,
         f"WEAK: {report['weak']}": report["weak"],
         f"the mechanism's guarantee is {status}": status != "PROVED",

@@ -26,7 +26,7 @@ from dpsan.privacy.guarantee import WordGroup
 from dpsan.run.audit import SCHEMA, guarantee_row
 from dpsan.run.plan import Outcome, Plan, Result
 from dpsan.run.side_outputs import encodable
-from dpsan.sanitize.accountant import SAME, Accountant, not_protected, weakness
+from dpsan.sanitize.accountant import FACTS, Accountant, not_protected, weakness
 from dpsan.sanitize.result import ACTIONS, UNDRAWN, Action, AuditTable
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.tokens import folded
@@ -248,6 +248,7 @@ def _header(sanitizer: Sanitizer, plan: Plan) -> dict[str, Any]:
     user_file, public = own_file(mechanism.name), spec.public
     own_name = "" if user_file is None else encodable(user_file.path.name)
     words = len(sanitizer.public)
+    same = [FACTS["same"]] * plan.memo
     return {
         "type": "header",
         "schema": SCHEMA,
@@ -281,7 +282,7 @@ def _header(sanitizer: Sanitizer, plan: Plan) -> dict[str, Any]:
         "private": not seeded and not spans and not spec.only,
         "consistent": spec.consistent,
         "spans": spans,
-        "not_protected": not_protected(sanitizer.guarantee, spec, spans=spans) + [SAME] * plan.memo,
+        "not_protected": not_protected(sanitizer.guarantee, spec, spans=spans) + same,
         "fields": list(plan.options.fields),
         "drop_other": plan.options.drop_other,
         "policy": plan.policy,
