@@ -69,12 +69,18 @@ def check_directory(path: Path) -> None:
 
 
 @contextmanager
-def open_private(path: Path) -> Iterator[tuple[int, int]]:
+def open_private(path: Path, *, unread: bool = False) -> Iterator[tuple[int, int]]:
     """Open a regular file that is ours alone; yield its descriptor and its size in bytes.
+
+    Args:
+        unread: nobody else may read it.
 
     Raises:
         DamagedError: it is absent, cannot be opened, or is not such a file.
+        OutputError: others may read it, or ``path`` is a link to it.
     """
+    if unread and path.is_symlink():
+        raise OutputError(f"{path}: is a symbolic link", "name the file itself")
     try:
         descriptor = open_regular(path, follow=False)
     except OSError as error:
@@ -83,6 +89,8 @@ def open_private(path: Path) -> Iterator[tuple[int, int]]:
         status = os.fstat(descriptor)
         if problem := _distrust(status):
             raise DamagedError(f"{path.name}: {problem}")
+        if unread and status.st_mode & 0o077:
+            raise OutputError(f"{path}: others may read it", "chmod 600")
         yield descriptor, status.st_size
 
 
@@ -159,17 +167,6 @@ def first_bytes(path: Path, count: int) -> bytes:
         return b""
     with closing_descriptor(descriptor):
         return os.read(descriptor, count)
-
-
-@contextmanager
-def only_ours(path: Path) -> Iterator[tuple[int, int]]:
-    """Open a file that nobody else can read or write.  Raises OutputError, DamagedError."""
-    if path.is_symlink():
-        raise OutputError(f"{path}: is a symbolic link", "name the file itself")
-    with open_private(path) as (descriptor, size):
-        if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
-            raise OutputError(f"{path}: others may read it", "chmod 600")
-        yield descriptor, size
 
 
 def named_once(path: Path, descriptor: int) -> os.stat_result:
