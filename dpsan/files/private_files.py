@@ -16,9 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.same_files import side_files
@@ -94,8 +91,8 @@ def open_private(path: Path, *, unread: bool = False) -> Iterator[tuple[int, int
         yield descriptor, status.st_size
 
 
-def read_hashed(descriptor: int, into: NDArray[np.uint8]) -> str:
-    """Fill a buffer from a file and return the SHA-256 (hex) of the memory that was filled.
+def read_hashed(descriptor: int, memory: memoryview) -> str:
+    """Fill memory from a file and return the SHA-256 (hex) of the memory that was filled.
 
     The memory is hashed, not the file: what is handed out is what was verified.
 
@@ -103,7 +100,6 @@ def read_hashed(descriptor: int, into: NDArray[np.uint8]) -> str:
         DamagedError: the file ends early or cannot be read.
     """
     digest = hashlib.sha256()
-    memory = into.data
     done = 0
     while done < len(memory):
         piece = memory[done : done + _READ]
