@@ -4,13 +4,11 @@ Bad records are written to a file of their own while the others go on, as they w
 as secret as the input.  The log has a line of JSON for each input, for programs that watch a run.
 The file of ``--review`` has lines of JSON, UTF-8, as sensitive as the input: a header, then each
 different word with its count, those that pass before those that are drawn, the most frequent ones
-first::
+first, but before all others what passes and may be a name (``"may_be_name": true``)::
 
     {"type": "review", "schema": 1, "dpsan": VERSION, "complete": true}
     {"word": ..., "count": N, "class": ..., "group": ..., "rule": ..., "passes": null}
     {"word": ..., "count": N, "class": null, "group": null, "rule": null, "passes": BY}
-
-Words that pass and may be names have ``"may_be_name": true`` and come first.
 
 The file ``.dpsan-request`` says with which options, and from which inputs, outputs of ``-O`` were
 made.  Each run appends one line of JSON with all that decides the outputs: numbers and the values
@@ -173,12 +171,14 @@ def _sums(totals: Accountant) -> dict[str, Any]:
 
 SCHEMA: Final = 1
 _NAMES: Final = ("names", "given names that are words", "places", "form of words")
-"""By what a word passes that may be a name."""
+_FOREIGN: Final = "rule foreign, the rest"
+"""By what a word passes that may be a name, and one with a capital."""
 
 
-def _may_be_name(passes: str | None) -> dict[str, Any]:
+def _may_be_name(word: str, passes: str | None) -> dict[str, Any]:
     """Return what the row of a word that passes says besides; nothing if it is hardly a name."""
-    return {"may_be_name": True} if (passes or "").removeprefix("list ") in _NAMES else {}
+    by = (passes or "").removeprefix("list ")
+    return {"may_be_name": True} if by in _NAMES or (by == _FOREIGN and word[:1].isupper()) else {}
 
 
 class Review:
@@ -214,12 +214,12 @@ class Review:
             head = {"type": "review", "schema": SCHEMA, "dpsan": __version__}
             self._sink.write(orjson.dumps(head | {"complete": kind is None}) + b"\n")
             pairs = sorted(self._counts.items(), key=lambda pair: (-pair[1], pair[0][0]))
-            pairs.sort(key=lambda pair: (not pair[0][2], not _may_be_name(pair[0][2])))
+            pairs.sort(key=lambda pair: (not pair[0][2], not _may_be_name(pair[0][0], pair[0][2])))
             for (word, reason, passes), count in pairs:
                 group, rule = reason or (None, None)
                 row = {"word": encodable(word), "count": count}
                 row |= {"class": self._classes.get(group or ""), "group": group, "rule": rule}
-                row |= {"passes": passes} | _may_be_name(passes)
+                row |= {"passes": passes} | _may_be_name(word, passes)
                 self._sink.write(orjson.dumps(row) + b"\n")
             self._sink.commit()
 

@@ -46,6 +46,14 @@ def test_each_different_word_has_its_count_and_reason(dpsan, tmp_path):
     assert not any(row["group"] for row in rows if row["passes"])
 
 
+def test_capitals_that_pass_in_another_language_may_be_names(dpsan, tmp_path):
+    text = "Wir kommen nicht aus Wrzlburg, und das ist knurzig.\n"
+    _, rows = reviewed(dpsan, tmp_path, only="sensitive", text=text)
+    flagged = {row["word"] for row in rows if row.get("may_be_name")}
+    assert "Wrzlburg" in flagged
+    assert not {"knurzig", "kommen"} & flagged
+
+
 def test_a_handle_that_follows_a_name_has_its_class_in_review_and_audit(dpsan, tmp_path):
     """No row of the rules draws its group; the audit ended in an internal error."""
     text = "Kevin Mbeki is @kevin_m.\n"
