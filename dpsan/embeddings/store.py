@@ -94,7 +94,7 @@ def read_entry(path: Path) -> Entry:
         space = np.empty(_ALIGNED + size - _TAIL, dtype=np.uint8)
         start = -space.ctypes.data % _ALIGNED
         memory = space[start : start + size - _TAIL]
-        if files.read_hashed(descriptor, memory) != os.read(descriptor, _TAIL).hex():
+        if files.read_hashed(descriptor, memory.data) != os.read(descriptor, _TAIL).hex():
             raise DamagedError("its SHA-256 differs")
     try:
         at = int(memory[8:_SIZES].view("<u8")[0])

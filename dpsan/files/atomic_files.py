@@ -82,7 +82,7 @@ class Sink:
             self.begun = True
             self._send(self._packer.compress(data) if self._packer else data)
 
-    def finish(self) -> None:
+    def commit(self) -> None:
         """Write what the compressor holds.  Raises as :meth:`write`."""
         if self._packer:
             self._send(self._packer.flush())
@@ -154,7 +154,7 @@ class AtomicFile(Sink):
     def seal(self) -> None:
         """Write what the compressor holds, and set the mode.  Raises as :meth:`commit`."""
         with self._or_nothing():
-            self.finish()
+            super().commit()
             os.fchmod(self.descriptor, self._mode())
 
     def _mode(self) -> int:

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Final, Self
 from dpsan.errors import OutputError
 from dpsan.files import private_files as files
 from dpsan.files.atomic_files import AtomicFile, made_once
-from dpsan.files.private_files import check_sides, named_once, only_ours
+from dpsan.files.private_files import check_sides, named_once, open_private
 from dpsan.files.same_files import side_files
 
 Value = bytes | int | float
@@ -135,12 +135,12 @@ class PrivateDatabase:
             raise self._other_kind()  # before advice on the rights of a file of somebody else
         check_sides(path)
         try:
-            with only_ours(side_files(path)[0]):  # the journal, if a run was killed
+            with open_private(side_files(path)[0], unread=True):  # the journal, if a run was killed
                 pass
         except files.DamagedError as error:
             if not isinstance(error.__cause__, FileNotFoundError):
                 raise
-        with only_ours(path) as (descriptor, size):
+        with open_private(path, unread=True) as (descriptor, size):
             if not size:
                 raise self._damage("empty")
             self._opened = path, named_once(path, descriptor)

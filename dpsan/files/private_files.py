@@ -16,9 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files.same_files import side_files
@@ -69,12 +66,18 @@ def check_directory(path: Path) -> None:
 
 
 @contextmanager
-def open_private(path: Path) -> Iterator[tuple[int, int]]:
+def open_private(path: Path, *, unread: bool = False) -> Iterator[tuple[int, int]]:
     """Open a regular file that is ours alone; yield its descriptor and its size in bytes.
+
+    Args:
+        unread: nobody else may read it.
 
     Raises:
         DamagedError: it is absent, cannot be opened, or is not such a file.
+        OutputError: others may read it, or ``path`` is a link to it.
     """
+    if unread and path.is_symlink():
+        raise OutputError(f"{path}: is a symbolic link", "name the file itself")
     try:
         descriptor = open_regular(path, follow=False)
     except OSError as error:
@@ -83,11 +86,13 @@ def open_private(path: Path) -> Iterator[tuple[int, int]]:
         status = os.fstat(descriptor)
         if problem := _distrust(status):
             raise DamagedError(f"{path.name}: {problem}")
+        if unread and status.st_mode & 0o077:
+            raise OutputError(f"{path}: others may read it", "chmod 600")
         yield descriptor, status.st_size
 
 
-def read_hashed(descriptor: int, into: NDArray[np.uint8]) -> str:
-    """Fill a buffer from a file and return the SHA-256 (hex) of the memory that was filled.
+def read_hashed(descriptor: int, memory: memoryview) -> str:
+    """Fill memory from a file and return the SHA-256 (hex) of the memory that was filled.
 
     The memory is hashed, not the file: what is handed out is what was verified.
 
@@ -95,7 +100,6 @@ def read_hashed(descriptor: int, into: NDArray[np.uint8]) -> str:
         DamagedError: the file ends early or cannot be read.
     """
     digest = hashlib.sha256()
-    memory = into.data
     done = 0
     while done < len(memory):
         piece = memory[done : done + _READ]
@@ -159,17 +163,6 @@ def first_bytes(path: Path, count: int) -> bytes:
         return b""
     with closing_descriptor(descriptor):
         return os.read(descriptor, count)
-
-
-@contextmanager
-def only_ours(path: Path) -> Iterator[tuple[int, int]]:
-    """Open a file that nobody else can read or write.  Raises OutputError, DamagedError."""
-    if path.is_symlink():
-        raise OutputError(f"{path}: is a symbolic link", "name the file itself")
-    with open_private(path) as (descriptor, size):
-        if stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
-            raise OutputError(f"{path}: others may read it", "chmod 600")
-        yield descriptor, size
 
 
 def named_once(path: Path, descriptor: int) -> os.stat_result:

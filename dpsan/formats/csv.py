@@ -28,7 +28,7 @@ from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
 from dpsan.formats.kinds import named_otherwise, usual
 from dpsan.formats.passing import Fields, named, shown_names
-from dpsan.formats.paths import did_you_mean
+from dpsan.formats.paths import did_you_mean, is_person
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.text.shape import compiled
 
@@ -131,10 +131,8 @@ class Rows:
 
 def _is_data(fields: Sequence[str], names: Sequence[str]) -> bool:
     """Return whether a cell of the first row is no name of a column, where fields have none."""
-    from dpsan.only.keys import holds_person  # numpy comes with it
-
     numbered = all(field.isdecimal() and 0 < int(field) <= len(names) for field in fields)
-    return any(_DATA.fullmatch(name) or (numbered and holds_person(name)) for name in names)
+    return any(_DATA.fullmatch(name) or (numbered and is_person(name)) for name in names)
 
 
 def value(cell: bytes) -> bytes:

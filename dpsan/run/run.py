@@ -173,7 +173,9 @@ class Run(Work):
                         result.totals.merge(outcome.totals)  # what was written counts
                 else:
                     if file == len(self.inputs) and not result.failed:
-                        self._close(sink)
+                        if self.audit and isinstance(sink, AtomicFile):
+                            self.audit.place()
+                        sink.commit()
                         outcome.sha256 = outcome.sha256[0], sink.sha256
                 self._settle(result, outcome)
                 if dry:
@@ -205,14 +207,6 @@ class Run(Work):
             self.log.end(outcome)
         if self.audit and outcome.status == "complete":
             self.audit.file(outcome)
-
-    def _close(self, sink: Sink) -> None:
-        if isinstance(sink, AtomicFile):
-            if self.audit:
-                self.audit.place()
-            sink.commit()  # a file under its final name is complete
-        else:
-            sink.finish()
 
     def _common(self, stack: ExitStack) -> Sink:
         """Return the output of all inputs together.  Raises OutputError, UsageError."""

@@ -234,8 +234,9 @@ class _Flow:
                 pairs = zip(results[0].lines, results[0].drawn, strict=True)
                 drawn = (line for line, count in pairs if count)
                 self.work.samples += islice(drawn, _SAMPLES - len(self.work.samples))
-            if self.work.map:
-                self._map(self.work.map, batch, results[0])
+            if rows := self.work.map:
+                for unit, replaced in zip(self._names(batch), results[0].replaced, strict=True):
+                    rows.add(unit, replaced)
             self._write(batch, results)
             if progress:
                 progress(self.source.bytes_read - self._seen)
@@ -252,11 +253,6 @@ class _Flow:
             table = self.work.sanitizer.survey(whole.part(at, at + 1)).records
             assert self.work.review and table is not None  # noqa: S101, PT018
             self.work.review.add(table)
-
-    def _map(self, rows: MapWriter, batch: list[Record], done: Sanitized) -> None:
-        """Write what the replacements of a batch stand for."""
-        for unit, replaced in zip(self._names(batch), done.replaced, strict=True):
-            rows.add(unit, replaced)
 
     def _names(self, batch: list[Record]) -> list[str]:
         """Return the name of the unit of each text, also where no field has one."""

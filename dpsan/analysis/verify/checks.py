@@ -165,7 +165,7 @@ def rewritten(
             rewrite_stream(given, sink, work, outcome)
             if totals is not None:
                 totals.merge(outcome.totals)
-            sink.finish()
+            sink.commit()
             target.seek(0)
             out.append(target.read())
     return out

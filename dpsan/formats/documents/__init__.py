@@ -19,16 +19,17 @@ from dpsan.formats.base import Format, ReadOptions, Record
 from dpsan.formats.text import TextFormat, text_encoding
 
 
-def name_lists(file: str) -> dict[str, frozenset[str]]:
-    """Return the lists of a file in this folder by their names.
+def sections(path: Path) -> dict[str, str]:
+    """Return the parts of a file by name: ``[NAME]`` begins one, # a line that is a remark."""
+    text = re.sub("^#.*", "", path.read_text("utf-8"), flags=re.M)
+    _, *parts = re.split(r"^\[(\w+)\]", text, flags=re.M)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
-    ``[NAME]`` begins a list; its members stand between white space; a line that begins with # is a
-    remark.
-    """
-    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
-    _, *parts = re.split(r"^\[(\w+)\]$", re.sub(r"^#.*", "", text, flags=re.M), flags=re.M)
-    pairs = zip(parts[::2], parts[1::2], strict=True)
-    return {name: frozenset(body.split()) for name, body in pairs}
+
+def name_lists(file: str) -> dict[str, frozenset[str]]:
+    """Return the lists of a file in this folder; the members of one stand between white space."""
+    bodies = sections(Path(__file__).parent / file)
+    return {name: frozenset(body.split()) for name, body in bodies.items()}
 
 
 class RefusedError(Exception):

@@ -18,7 +18,7 @@ from typing import ClassVar, Final, TypeAlias
 from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
 from dpsan.formats.documents import Document, RefusedError, mail_parts
-from dpsan.formats.documents.html import HtmlText, noted, page_texts
+from dpsan.formats.documents.html import HtmlText, page_texts
 from dpsan.formats.passing import LEFT_OUT
 from dpsan.formats.text import decode
 from dpsan.text.tokens import wordless
@@ -184,11 +184,9 @@ class _Mail:
     def _page(self, line: int, text: str, invalid: int, encode: _Encode) -> Iterator[Record]:
         page = _Page(self.taken(), encode)
         options = replace(self._options, encoding="utf-8", first_line=line)
-        passing: dict[str, int] = {}
-        for before, _, piece, _ in page_texts(self._source, text.encode(), options, passing):
+        for before, _, piece, _ in page_texts(self._source, text.encode(), options, self.noted):
             if piece is None:
                 yield Record(line, [], partial(page.finish, before), part="frame")
             else:
                 yield Record(line, [piece.text], partial(page.take, before, piece), invalid)
                 invalid = 0
-        self.noted.update(noted(passing))

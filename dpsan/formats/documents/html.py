@@ -15,7 +15,8 @@ that was drawn as itself would tell so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from html import unescape
@@ -26,7 +27,6 @@ from dpsan.files.source import Source
 from dpsan.formats.base import ReadOptions, Record, Unchanged
 from dpsan.formats.documents import Document
 from dpsan.formats.documents.html_scan import Kind, Scan
-from dpsan.formats.passing import PASSED
 from dpsan.formats.text import byte_order_mark, decode, text_encoding
 from dpsan.text.tokens import wordless
 
@@ -105,7 +105,7 @@ PageText: TypeAlias = tuple[bytes, int, HtmlText | None, int]
 
 
 def page_texts(
-    source: Source, data: bytes, options: ReadOptions, passing: dict[str, int]
+    source: Source, data: bytes, options: ReadOptions, passing: Counter[str]
 ) -> Iterator[PageText]:
     """Yield the texts of a page, and last what follows them.
 
@@ -134,11 +134,6 @@ def page_texts(
     yield data[done:], line, None, 0
 
 
-def noted(passing: Mapping[str, int]) -> dict[str, int]:
-    """Return the counts of passing content, as a record reports them."""
-    return {f"{PASSED}:{kind}": count for kind, count in passing.items()}
-
-
 class HtmlFormat(Document):
     """A page."""
 
@@ -163,10 +158,10 @@ class HtmlFormat(Document):
             line = 1 + data.count(b"\n", 0, match.start())
             what = "NUL bytes around a tag: UTF-16?"
             raise InputError(source.name, what, "convert it to UTF-8", line=line)
-        passing: dict[str, int] = {}
+        passing = Counter[str]()
         for before, line, text, invalid in page_texts(source, data, options, passing):
             if text is None:
-                yield Record(line, [], Unchanged(before), part="frame", noted=noted(passing))
+                yield Record(line, [], Unchanged(before), part="frame", noted=passing)
             else:
                 written = partial(_written, before, text, encoding)
                 yield Record(line, [text.text], written, invalid, size=len(before))

@@ -16,12 +16,14 @@ A name that HTML does not have is an error, unless the user names it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from enum import Enum
 from typing import Final, NamedTuple, TypeAlias
 
 from dpsan.errors import MalformedError
 from dpsan.formats.documents import name_lists
+from dpsan.formats.passing import PASSED
 from dpsan.text.shape import compiled
 
 _LISTS: Final = name_lists("html_names.txt")
@@ -127,10 +129,10 @@ class Scan:
     Args:
         chosen: names in small letters of elements and attributes that are known besides those of
             HTML; such attributes are text.  ``*`` stands for all, whose names pass.
-        passing: what passes although it might hold text is counted here, by kind.
+        passing: what passes although it might hold text is counted here, as a record reports it.
     """
 
-    def __init__(self, data: bytes, chosen: frozenset[str], passing: dict[str, int]) -> None:
+    def __init__(self, data: bytes, chosen: frozenset[str], passing: Counter[str]) -> None:
         self.data, self.chosen, self.passing = data, chosen, passing
         self._foreign = 0
         """Number of open elements of SVG and MathML."""
@@ -162,7 +164,7 @@ class Scan:
             yield Span(Kind.TEXT, begin, len(data))
 
     def _count(self, kind: str) -> None:
-        self.passing[kind] = self.passing.get(kind, 0) + 1
+        self.passing[f"{PASSED}:{kind}"] += 1
 
     def _comment(self, at: int) -> tuple[list[Span], int]:
         """Return a comment, and the position after it; without an end it is the rest of the

@@ -38,7 +38,6 @@ row.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict
@@ -50,6 +49,7 @@ import orjson
 
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
+from dpsan.formats.documents import sections
 from dpsan.formats.text import json_header, raw_records
 from dpsan.mechanisms.registry import finite
 from dpsan.privacy.guarantee import Guarantee
@@ -71,9 +71,7 @@ _TYPES: Final[dict[str, tuple[Any, ...]]] = {
 
 def _grammar() -> dict[str, Fields]:
     """Return the rows of ``grammar.txt``, and the objects inside of them, by name."""
-    text = (Path(__file__).parent / "grammar.txt").read_text("utf-8")
-    _, *parts = re.split(r"^\[(\w+)\]", re.sub("^#.*", "", text, flags=re.M), flags=re.M)
-    bodies = dict(zip(parts[::2], parts[1::2], strict=True))
+    bodies = sections(Path(__file__).parent / "grammar.txt")
     listed = {
         "actions": " ".join(f"{action}:int" for action in Action),
         "undrawn": " ".join(f"{action}:int" for action in UNDRAWN),
