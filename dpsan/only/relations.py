@@ -344,6 +344,8 @@ MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "byname": beside_name,
     "again": lambda state, at: elsewhere(state, NAMES, at),
     "placed": lambda state, at: elsewhere(state, ["city"], at),
+    "firmed": lambda state, at: elsewhere(state, ["ao", "aoadj"], at),
+    "traded": lambda state, at: elsewhere(state, ["biz", "trade"], at),
     "shire": lambda state, at: elsewhere(state, ["city_co"], at),
     "dottime": dotted_time,
     "named": lambda state, at: state.line.beside(state.drawn(NAMES), at),

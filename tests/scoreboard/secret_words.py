@@ -20,7 +20,7 @@ from scoreboard import fork
 from scoreboard.base import TWO, Row, Size, children, environment, row, start
 
 _STAGES = (
-    "text.lookup:lookup_keys formats.text:decode files.atomic_files:Sink.write text.tokens:shape "
+    "text.lookup:lookup_keys formats.text:decode files.atomic_files:Sink.write text.shape:shape "
     "text.lookup:amount privacy.randomness:streams_for sanitize.sanitizer:Sanitizer.sanitize "
     "text.letter_case:NaturalCase.write formats.json_scan:parsed formats.json_scan:written "
     "formats.csv:value formats.csv:_Table._cell run.stream:_Flow._write "
