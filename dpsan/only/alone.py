@@ -16,10 +16,9 @@ from typing import Final, NamedTuple
 from dpsan.embeddings.word_lists import CONTACTS
 from dpsan.only import strings
 from dpsan.only.dates import day_forms
-from dpsan.only.forms import ANY_YEAR, pattern, rows, unsized
+from dpsan.only.forms import ANY_YEAR, pattern, rows, table_text, unsized
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
-from dpsan.only.rules import rules_text
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
 from dpsan.text.batch import BoundedCache
 from dpsan.text.shape import DIGIT, LETTER, MARK, PICTURE, POSSESSIVES, WEB, shape
@@ -68,7 +67,7 @@ class Alone:
     """Groups and kinds by the lists of ``--only``."""
 
     def __init__(self) -> None:
-        rules = [line.split("\t") for line in rules_text().splitlines()]
+        rules = [line.split("\t") for line in table_text("rules.tsv").splitlines()]
         self.groups_of = {row[1]: row[2].split() for row in rules if row[0] == "class"}
         """Class -> its groups."""
         self.class_of = {group: name for name, all_ in self.groups_of.items() for group in all_}

@@ -58,10 +58,17 @@ def unsized(form: str) -> str:
 
 
 @cache
+def table_text(name: str) -> str:
+    """Return a table of ``--only``: ``rules.tsv`` (see :mod:`dpsan.only.engine`), ``forms.tsv``."""
+    return files("dpsan.only").joinpath(name).read_text("utf-8")
+
+
+@cache
 def _table() -> dict[str, list[list[str]]]:
-    text = files("dpsan.only").joinpath("forms.tsv").read_text("utf-8")
     table = defaultdict[str, list[list[str]]](list)
-    for kind, *cells in (line.split("\t") for line in text.splitlines() if line[0] != "#"):
+    for kind, *cells in (
+        line.split("\t") for line in table_text("forms.tsv").splitlines() if line[0] != "#"
+    ):
         table[kind].append([*cells, "", ""])
     return table
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Final
 
 import numpy as np
@@ -171,8 +171,6 @@ def mostly_upper(state: State) -> Flags:
     view = state.view
     acronym = view.labelled(*(f"acr{n}" for n in range(2, 6)))
     loud = state.word & (view.caps == UPPER) & ~acronym
-    if not loud.any():
-        return np.zeros(len(state.word), np.bool_)
     words, upper = state.line.counts(state.word), state.line.counts(loud)
     return state.line.tokens((words >= 3) & (upper >= MOSTLY * words))
 
@@ -184,10 +182,8 @@ def sentence_start(state: State) -> Flags:
     start = among(view.gap, [G[name] for name in opening]) | state.opening
     short = behind(view.labelled("title", "rank", "letter"))
     dot = among(view.gap, [G["stop"], G["dot"]])
-    listed = behind(line_start(state) & view.labelled("int1", "int2", "bit")) & (
-        view.gap == G["other"]
-    )  # 3) New member
-    return np.asarray(start | (dot & ~short) | listed)
+    marked = line_start(state) & view.labelled("int1", "int2", "bit")  # 3) New member
+    return np.asarray(start | (dot & ~short) | (behind(marked) & (view.gap == G["other"])))
 
 
 def line_start(state: State) -> Flags:
@@ -231,7 +227,7 @@ def beside_name(state: State, at: NDArray[np.intp]) -> Flags:
     return any_in_run(state.titles, state.drawn(state.apart, others=True), at)
 
 
-def elsewhere(state: State, groups: Iterable[str], at: NDArray[np.intp]) -> Flags:
+def elsewhere(groups: Iterable[str], state: State, at: NDArray[np.intp]) -> Flags:
     """Words that some groups have drawn at another place of the unit, with a capital if it has."""
     hit, drawn = np.zeros(len(state.group), np.bool_), state.drawn(groups)
     named = state.capital | small_letters(state)
@@ -283,20 +279,15 @@ def about(subject: str, *others: str) -> Callable[[State], Flags]:
 def dotted_time(state: State, at: NDArray[np.intp]) -> Flags:
     """Numbers that may be times with a dot, in texts where others are: 8.05 beside 7.25am."""
     view = state.view
-    dotted = np.array([_DOTTED.search(form) is not None for form in view.forms] + [False])
-    forms = np.array([_DOT_CLOCK.fullmatch(form) is not None for form in view.forms] + [False])
-    clocks = view.labelled("clock") & dotted[view.form]
-    times = np.append(state.drawn(["dotclock"]), clocks.nonzero()[0])
-    return forms[view.form[at]] & state.text.beside(times, at)
+    clocks = (view.labelled("clock") & of_form(_DOTTED.search)(state)).nonzero()[0]
+    times = np.append(state.drawn(["dotclock"]), clocks)
+    return of_form(_DOT_CLOCK.fullmatch)(state).take(at) & state.text.beside(times, at)
 
 
 def repeated_mark(state: State) -> Flags:
     """Single letters that begin more than one line: marks of questions and answers, of lists."""
     view = state.view
-    mark = view.labelled("letter")
-    if not mark.any():
-        return mark
-    mark &= line_start(state)
+    mark = view.labelled("letter") & line_start(state)
     mark &= np.append(among(view.gap[1:], [G["stop"], G["dot"], G["colon"]]), False)
     count = np.bincount(view.equal.compress(mark), minlength=len(mark))
     return np.asarray(mark & (count > 1).take(view.equal))
@@ -339,14 +330,18 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "of_america": about("american", "british"),
 }
 """Relations that read the view alone, as ``of_`` and the name of a context does: of all tokens."""
+ELSEWHERE: Final = {
+    "again": NAMES,
+    "placed": ["city"],
+    "firmed": ["ao", "aoadj"],
+    "traded": ["biz", "trade"],
+    "shire": ["city_co"],
+}
+"""By a relation, the groups of the words that a token equals: only a drawn token may be asked."""
 MOVING: Final[dict[str, Callable[[State, NDArray[np.intp]], Flags]]] = {
     "inrun": beside_drawn,
     "byname": beside_name,
-    "again": lambda state, at: elsewhere(state, NAMES, at),
-    "placed": lambda state, at: elsewhere(state, ["city"], at),
-    "firmed": lambda state, at: elsewhere(state, ["ao", "aoadj"], at),
-    "traded": lambda state, at: elsewhere(state, ["biz", "trade"], at),
-    "shire": lambda state, at: elsewhere(state, ["city_co"], at),
+    **{name: partial(elsewhere, groups) for name, groups in ELSEWHERE.items()},
     "dottime": dotted_time,
     "named": lambda state, at: state.line.beside(state.drawn(NAMES), at),
     "dated": lambda state, at: state.text.beside(state.drawn(["daymonth"]), at),

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from itertools import chain, product
 from typing import Final, NamedTuple
 
@@ -39,17 +38,13 @@ _CAPS: Final = {
 _POSITION: Final = re.compile(
     r"(?:(?P<gaps>[a-z|]+):(?=[^:]))?(?P<element>[^={]+)(?:\{(\d),(\d)\})?(?:(=>?)(\w+))?"
 )
+_DRAWN: Final = re.compile(r"drawn[\w/]*(?:\|drawn[\w/]*)*")
+"""Terms that only drawn words pass."""
 _ANY: Final = np.ones(CODES, np.bool_)
 FIELDS: Final = ("kind", "gap", "possessive", "trigger")
 """Arrays of the view that tests read."""
 PATTERNS: Final = NONE + 1
 """Patterns of capitals: kinds of each label."""
-
-
-@cache
-def rules_text() -> str:
-    """Return the rules of ``--only``, see :mod:`dpsan.only.engine`."""
-    return files("dpsan.only").joinpath("rules.tsv").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -317,6 +312,10 @@ class Rules:
                 terms.append(self._term("|".join("~" + gap for gap in gaps.split("|"))))
             if not any(EDGE in term.split("|") for term in terms):
                 terms.append(self._term(f"!{EDGE}"))
+            passes = group in (None, "pass") and not any(map(_DRAWN.fullmatch, terms))
+            related = chain.from_iterable(self.terms[term].related for term in terms)
+            if passes and not relations.ELSEWHERE.keys().isdisjoint(name for name, _ in related):
+                raise ValueError(f"reads whether a word that passes equals a drawn one: {part!r}")
             moving = tuple(term for term in terms if self.terms[term].moves)
             fixed = self._test(term for term in terms if term not in moving)
             code = self.group(group) if arrow and group != OWN else UNDECIDED

@@ -18,10 +18,11 @@ from dpsan.errors import UsageError
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import Draws
 from dpsan.only.engine import Match, marks
+from dpsan.only.forms import table_text
 from dpsan.only.hashes import Places
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.plans import NOUNS, Plans
-from dpsan.only.rules import OWN, Rules, rules_text
+from dpsan.only.rules import OWN, Rules
 from dpsan.only.scenarios import Scenarios
 from dpsan.only.slots import Slots, stream_position
 from dpsan.only.strings import labels_of
@@ -64,7 +65,7 @@ class OnlyRewriter:
         drawn_as = {label: name * (name in chosen) for label, name in self._names.items()}
         self.lexicon = Lexicon()
         labels = labels_of(self.lexicon.labels, user_lists)
-        self.rules = Rules(rules or rules_text(), labels, drawn_as)
+        self.rules = Rules(rules or table_text("rules.tsv"), labels, drawn_as)
         if spec.only:
             self.rules.draw_classes([*english, *user_lists])
         if spec.roles == "off":

@@ -4,10 +4,13 @@ import re
 from collections import Counter
 from functools import cache
 
+import pytest
 from support import ROOT, cases, drawn_often, tables, unmarked
 
 from dpsan.embeddings.word_lists import only_classes
-from dpsan.only.rules import rules_text
+from dpsan.only.forms import table_text
+from dpsan.only.relations import ELSEWHERE
+from dpsan.only.rules import Rules
 from dpsan.only.strings import near_form
 from dpsan.sanitize.replacing import OnlyRewriter
 from dpsan.sanitize.result import Texts
@@ -99,6 +102,25 @@ def test_what_an_area_has_no_words_for_comes_from_the_general_list(lexicon):
         found = re.split(", | and ", text.removeprefix("He has ").removesuffix(".").lower())
         assert chest < {*found} <= chest | {word.lower() for word in lexicon.outputs["ill"]}
         assert len({*found}) == 9
+
+
+def rules_of(pattern):
+    """The rules of the program, and one more."""
+    labels = Sanitizer(only="sensitive").by_text().replacing.viewer.labels
+    return Rules(f"{table_text('rules.tsv')}\nrule\tmore\t{pattern}\twhy", labels, {})
+
+
+@pytest.mark.parametrize("relation", ELSEWHERE)
+def test_a_rule_asks_only_of_drawn_words_whether_they_equal_one(relation):
+    for drawn_word in (f"cap&{relation}=surname mister", f"drawn/name&{relation} mister=pass"):
+        assert rules_of(drawn_word).rules[-1].name == "more"
+    for passing in (
+        f"cap=surname {relation}",
+        f"cap=surname !{relation}",
+        f"drawn|{relation}=pass",
+    ):
+        with pytest.raises(ValueError, match="a word that passes equals a drawn one"):
+            rules_of(passing)
 
 
 def test_each_area_that_rules_tell_has_a_scenario(lexicon, sensitive):
@@ -239,5 +261,5 @@ def test_a_rule_that_contributing_shows_can_be_added():
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf8")
     row = re.search(r"^rule\t.*\n", page, re.M)[0]
     text, ((gone, _),) = unmarked(re.search("^.*«.*$", page, re.M)[0])
-    made = OnlyRewriter(Settings(only=only_classes("names")), rules=rules_text() + row)
+    made = OnlyRewriter(Settings(only=only_classes("names")), rules=table_text("rules.tsv") + row)
     assert gone not in made.rewrite(Texts([text], KEY, [0])).lines[0]
