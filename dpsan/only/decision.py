@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpsan.only.engine import UNTYPED, Match, drawn
 from dpsan.only.forms import ZERO
 from dpsan.only.permutations import ASCENDING, DOSED, ORDERED
-from dpsan.only.relations import Groups, areas
+from dpsan.only.relations import State, areas, english
 from dpsan.only.rules import PASS, Rules
 from dpsan.only.sums import BIRTH, BOTH, COUNTED, DAYS, OF_DAY, OF_MONTH, PARTS, SPAN, STEP
 from dpsan.only.view import (
@@ -42,8 +42,10 @@ from dpsan.only.view import (
 
 PLURAL = "surnamepl"
 """Group of surnames with a plural s: their key is that of the name."""
-GIVEN: Final = frozenset({"given_f", "given_m", "given_u", "given_x"})
-NAMES = GIVEN | {"surname", PLURAL}
+_GIVEN: Final = "given_f given_m given_u given_x given_f_de given_m_de given_x_de"
+GIVEN: Final = frozenset(_GIVEN.split())
+SURNAMES: Final = frozenset({"surname", "surname_de"})
+NAMES = GIVEN | SURNAMES | {PLURAL}
 """Groups of names: Grace is Pam wherever she stands, and in addresses."""
 COUNTRY: Final = "country"
 STATES: Final = ("state", "statecode")
@@ -151,7 +153,7 @@ def decide(
     row = np.full(len(group), -1, np.int64)
     row[at] = np.arange(len(at))
     article = (view.trigger == rules.triggers["a"]).nonzero()[0]
-    articles = _articles(view, rules, match.state.text, article, row)
+    articles = _articles(match.state, rules, article, row)
     caps = view.caps.copy()
     eased = rules.nouns[group] & (caps == TITLE)
     eased |= (rules.nouns | rules.brands)[group] & (caps == UPPER)
@@ -213,10 +215,16 @@ def decide(
 
 
 def _articles(
-    view: View, rules: Rules, texts: Groups, at: NDArray[np.intp], row: NDArray[np.int64]
+    state: State, rules: Rules, at: NDArray[np.intp], row: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the articles before drawn tokens: token, pattern of capitals, and row of the other."""
-    at = at[_in_english(view, texts)[view.text[at]]]
+    """Return the articles before drawn tokens: token, pattern of capitals, and row of the other.
+
+    A text with more foreign function words than English ones has words such as the German *an*,
+    which no word behind them changes.
+    """
+    view, texts = state.view, state.text
+    of_english = texts.counts(english(state)) >= texts.having(state.words("foreign"))
+    at = at[of_english[view.text[at]]]
     word = at + 1
     for at_word, token in enumerate(at.tolist() if view.far_words else ()):
         word[at_word] = view.far_words.get(token, token + 1)
@@ -389,12 +397,3 @@ def _again(
     again &= ~(plain & among(view.label, [*chain.from_iterable(map(rules.label_codes, names))]))
     match.rule[again] = -1
     return np.where(again, group_of[view.equal], group).astype(np.int16)
-
-
-def _in_english(view: View, texts: Groups) -> NDArray[np.bool_]:
-    """Return for each text whether it has no more foreign function words than English ones.
-
-    Others have words such as the German *an*, which no word behind them changes.
-    """
-    english, foreign = map(view.labelled, ("func", "foreignw"))
-    return np.asarray(texts.counts(english) >= texts.counts(foreign))

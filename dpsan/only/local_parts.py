@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from itertools import chain
 from typing import Final
-from unicodedata import normalize
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from dpsan.only.forms import DIGIT as ANY_DIGIT
 from dpsan.only.forms import LARGE, SMALL
 from dpsan.only.hashes import Hashes, Places
 from dpsan.only.view import EDGE, GAP, MIXED, TITLE, UPPER, Cut, View, among
+from dpsan.text.letter_case import address_spellings
 
 _ROLES: Final = (
     "admin billing bookings careers claims contact enquiries feedback hello help hr info invoices",
@@ -29,8 +29,6 @@ NAMED: Final = ("given_f", "given_m", "given_u", "surname", "unknown")
 _MAYBE: Final = ("given_f?", "given_x?", "surname?", "name?", "month?", "city", "cityen", "citygb")
 """Labels of words that have initials if they are names: Will D. beside Will Dlamini."""
 _ACCENTED: Final = re.compile(r"[^\W\d_]*[^\W\d_\x00-\x7f][^\W\d_]*")
-_SPELT: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
-_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 
 
 def split_locals(view: View, places: Places) -> None:
@@ -118,15 +116,9 @@ def _plainly_spelt(places: Places) -> list[tuple[int, int]]:
     pairs = []
     for (start, word), token in zip(words, tokens.tolist(), strict=True):
         if token < len(places.start) and places.start[token] == start:
-            pairs += [(spelling, token) for spelling in sorted(spellings(word)) if spelling]
+            pairs += [(spelling, token) for spelling in sorted(address_spellings(word)) if spelling]
     values = Hashes.of_words([spelling for spelling, _ in pairs]).tolist()
     return [(value, token) for value, (_, token) in zip(values, pairs, strict=True)]
-
-
-def spellings(word: str) -> set[str]:
-    """Return how addresses spell a word in small letters that may have accents."""
-    bare = (normalize("NFKD", spelt) for spelt in (word, word.translate(_UMLAUTS)))
-    return {"".join(filter(str.isascii, spelt.translate(_SPELT))) for spelt in bare}
 
 
 def _cuts(piece: str) -> list[tuple[str, ...]]:

@@ -10,11 +10,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.decision import GIVEN, Decision
+from dpsan.only.decision import GIVEN, SURNAMES, Decision
 from dpsan.only.forms import SMALL
 from dpsan.only.plans import NAME, NAMED, PATTERNS, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
 from dpsan.only.view import LOWER
+from dpsan.text.letter_case import address_spellings
 
 _EMAIL: Final[Pool] = ("email", "", ())
 INITIAL: Final = "initial"
@@ -49,9 +50,9 @@ def name_pieces(
 
 
 def _written(slots: Slots, name: int, plans: Plans) -> str:
-    """Return the name of a slot in small letters."""
+    """Return the name of a slot as addresses spell it."""
     table = plans.table((slots.table[name] + 1) * PATTERNS + LOWER, slots.texts)
-    return str(table[slots.number[name]]).lower()
+    return max(address_spellings(str(table[slots.number[name]]).lower()), key=len)
 
 
 class _People:
@@ -65,7 +66,7 @@ class _People:
         self._slots, self._plans = slots, plans
         groups = [plan.pool[0] for plan in slots.plans]
         given = np.array([group in GIVEN | {INITIAL} for group in groups])[slots.pool]
-        surname = np.array([group == "surname" for group in groups])[slots.pool]
+        surname = np.array([group in SURNAMES for group in groups])[slots.pool]
         slot, beside = slots.of_row, decision.at[1:] == decision.at[:-1] + 1
         beside &= given[slot[:-1]] & surname[slot[1:]]
         first, last = slot[:-1][beside].tolist(), slot[1:][beside].tolist()

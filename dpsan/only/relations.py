@@ -255,15 +255,19 @@ def foreign(state: State) -> Flags:
     """Units with four function words of another language or more, one of eight words; no sentences
     with more English ones.
     """
-    places, english = state.words("foreign"), state.view.labelled("func")
-    if len(places) < 4:
-        return np.zeros_like(english)
-    count = state.unit.having(places)
+    places, count = state.words("foreign"), state.unit.having(state.words("foreign"))
     units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
     if not units.any():
         return units
     sentence = Groups(np.cumsum(sentence_start(state) | state.view.edge))
-    return units & sentence.tokens(sentence.having(places) >= sentence.counts(english))
+    return units & sentence.tokens(sentence.having(places) >= sentence.counts(english(state)))
+
+
+def english(state: State) -> Flags:
+    """Function words that are of no other language."""
+    out = state.view.labelled("func")
+    out[state.words("foreign")] = False
+    return out
 
 
 def about(subject: str, *others: str) -> Callable[[State], Flags]:
@@ -323,6 +327,7 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "initials": initials,
     "adose": of_form(lambda form: _DOSE.search(DIGITS.sub(DIGIT, form))),
     "decimal": of_form(_DECIMAL.fullmatch),
+    "of_german": about("german", "english"),
     "of_him": about("him", "her", "madam"),
     "of_her": about("her", "him", "sir"),
     "atwork": about("office", "leisure"),

@@ -7,26 +7,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
+from dpsan.only import sums
 from dpsan.only.dates import full_year
 from dpsan.only.forms import NOW
 from dpsan.only.numerals import DAY, PLACES, RUN, TIME, WHOLE, minute, read
-from dpsan.only.sums import (
-    AFTER,
-    BELOW,
-    BOTH,
-    DROP,
-    GROWTH,
-    HOURS,
-    INSIDE,
-    MINUTES,
-    NET,
-    PRODUCT,
-    RANGE,
-    RATIO,
-    REST,
-    SPAN,
-    STEP,
-)  # fmt: skip
 
 LATEST: Final = 28
 """Day that all months have."""
@@ -44,40 +28,42 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
     """
     if not parts:  # a sum of itself
         return text
-    if kind in (STEP, HOURS, MINUTES):
+    if kind in (sums.STEP, sums.HOURS, sums.MINUTES):
         times = [*map(minute, parts)]
         if min(times) < 0:
             return text
-        if kind == STEP:
+        if kind == sums.STEP:
             return _time(text, (times[0] + times[1] - times[2]) % DAY)
         long = (times[0] - times[1]) % DAY * WHOLE
-        written = _number(text, long // (60 if kind == HOURS else 1), [])
+        written = _number(text, long // (60 if kind == sums.HOURS else 1), [])
         return written if re.search("[1-9]", written) else text
-    if kind == AFTER:
+    if kind == sums.AFTER:
         return str(full_year(int(parts[0])) + 1)[-len(text) :] if parts[0].isdigit() else text
     values = [read(part)[0] for part in parts]
     drawn, value, last = read(text)[0], sum(values), values[-1]
-    if kind == PRODUCT:
+    if kind == sums.PRODUCT:
         scale = WHOLE ** (len(values) - 1 + ("%" in "".join(parts)))
         value = (2 * prod(values) + scale) // (2 * scale)
-    elif kind == RATIO:
+    elif kind == sums.RATIO:
         value = values[0] * WHOLE**2 // max(last, 1)
-    elif kind in (GROWTH, DROP):
-        part = WHOLE**2 + (last if kind == GROWTH else -last)
+    elif kind in (sums.GROWTH, sums.DROP):
+        part = WHOLE**2 + (last if kind == sums.GROWTH else -last)
         value = (values[0] * part + WHOLE**2 // 2) // WHOLE**2
-    elif kind == NET:
+    elif kind == sums.NET:
         value -= 2 * last
-    elif kind == RANGE:
+    elif kind == sums.RANGE:
         value = drawn if drawn > last else last * 3 // 2
-    elif kind >= BELOW:
+    elif kind >= sums.BELOW:
         low = values[0]
-        holds = INSIDE + (drawn > last) - (drawn < low) == kind
+        holds = sums.INSIDE + (drawn > last) - (drawn < low) == kind
         value = (
-            drawn if holds else {BELOW: low * 3 // 4, INSIDE: value // 2}.get(kind, last * 5 // 4)
+            drawn
+            if holds
+            else {sums.BELOW: low * 3 // 4, sums.INSIDE: value // 2}.get(kind, last * 5 // 4)
         )
-    elif kind in (SPAN, BOTH):
-        value = max(values[0] - last + WHOLE * (kind == BOTH), 2 * WHOLE)
-    elif kind == REST or whole:
+    elif kind in (sums.SPAN, sums.BOTH):
+        value = max(values[0] - last + WHOLE * (kind == sums.BOTH), 2 * WHOLE)
+    elif kind == sums.REST or whole:
         value = (read(whole)[0] if whole else WHOLE**2) - value
     written = _number(text, value, [*parts, whole]) if min(values) > 0 < value else text
     return written if re.search("[1-9]", written) else text
@@ -87,10 +73,10 @@ def reach(kind: int, count: str, last: str, first: str) -> tuple[int, str]:
     """Return what a day, year or time becomes that lies as far behind another one as a count says
     that passes, and its place: the earlier one follows where no month has so many days.
     """
-    if kind in (HOURS, MINUTES):
-        step = f"{count.zfill(2)}:00" if kind == HOURS else f"00:{count.zfill(2)}"
-        return 1, follow(STEP, last, [first, step, "00:00"])
-    days = int(count) - (kind == BOTH)
+    if kind in (sums.HOURS, sums.MINUTES):
+        step = f"{count.zfill(2)}:00" if kind == sums.HOURS else f"00:{count.zfill(2)}"
+        return 1, follow(sums.STEP, last, [first, step, "00:00"])
+    days = int(count) - (kind == sums.BOTH)
     width, end = 1 + ("0" in (first[0], last[0])), int(first) + days
     if LATEST < end < WHOLE or end > NOW:
         return 2, str(max(int(last) - days, 1)).zfill(width)

@@ -201,7 +201,7 @@ class Rules:
         }
         self.written = np.arange(len(self.groups), dtype=np.int16)
         """The group from which each group is drawn: its own."""
-        nouns = {name for name in self.classes["health"] if not name.endswith("abbr")}
+        nouns = {name for name in self.classes["health"] if not name.endswith(("abbr", "_de"))}
         self.nouns = np.array([name in nouns for name in self.groups])
         """True for groups of health words: what stands for an abbreviation needs no capitals."""
         self.brands = np.array([name in sets["brands"] for name in self.groups])

@@ -286,3 +286,13 @@ class NaturalCase:
             after_stop = at > 0 and gaps[at - 1].split(seam)[-1] == "."
             if (at or continued) and not after_stop and seam not in gaps[at]:
                 yield at
+
+
+_LATIN: Final = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+
+
+def address_spellings(word: str) -> set[str]:
+    """Return how addresses spell a word in small letters that may have accents."""
+    bare = (unicodedata.normalize("NFKD", spelt) for spelt in (word, word.translate(_UMLAUTS)))
+    return {"".join(filter(str.isascii, spelt.translate(_LATIN))) for spelt in bare}

@@ -13,10 +13,9 @@ from checks.places import capital_inside, with_capital
 from dpsan.only.articles import BEHIND_ARTICLE
 from dpsan.only.decision import PLURAL, Decision
 from dpsan.only.hashes import Places
-from dpsan.only.local_parts import spellings
 from dpsan.only.view import LOWER, MIXED, ONE, TITLE, UPPER, View
 from dpsan.sanitize.decided import Decided
-from dpsan.text.letter_case import article_for
+from dpsan.text.letter_case import address_spellings, article_for
 
 SPELT = {LOWER: str, TITLE: with_capital, UPPER: str.upper, ONE: str.upper, MIXED: capital_inside}
 _ESCAPED = "nrtbfux"
@@ -181,7 +180,7 @@ class Drawn:
                 edits.append((int(places.start[at]), int(places.end[at]), fits))
         plain = {self.written(token).lower(): new for token in self.tokens}
         olds = plain | {self.written(token).lower(): f"{new}s" for token in self._plural}
-        olds |= {bare: other for old, other in olds.items() for bare in spellings(old)}
+        olds |= {bare: other for old, other in olds.items() for bare in address_spellings(old)}
         for token in self._addresses:
             address = self.written(token)
             end = max(address.find("@"), 0) or len(address)  # of a handle all of it
