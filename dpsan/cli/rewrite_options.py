@@ -33,7 +33,7 @@ def _read_policy(context: typer.Context, path: Path | None) -> Path | None:
 class RewriteOptions(Container, Sanitizing):
     """Options of ``rewrite``, and the files that they name."""
 
-    files: list[Path] | None = argument("[FILE]...", None, use=None, decides=False)
+    files: list[Path] | None = argument("[FILE]...", None, use=None, decides=False, readable=False)
     """Default or -: stdin."""
     policy: Path | None = option(
         "--policy FILE", panel=PRIVACY, decides=False, is_eager=True, callback=_read_policy

@@ -35,6 +35,23 @@ def test_a_file_that_may_not_be_read(monkeypatch, capsys, tmp_path):
     assert capsys.readouterr().err == told
 
 
+def test_one_of_many_that_may_not_be_read_fails_alone(folder, dpsan):
+    change = """import os
+opened = os.open
+def refused(path, *given, **more):
+    if str(path) == "b.txt":
+        raise PermissionError(13, "text of a system")
+    return opened(path, *given, **more)
+os.open, os.access = refused, lambda path, *_, **__: str(path) != "b.txt"
+"""
+    names = [f"{name}.txt" for name in "abc"]
+    for name in names:
+        (folder / name).write_text("Here there\n")
+    done = dpsan(*BASE, *names, "-O", "out", cwd=folder, change=change, status=1)
+    assert b"dpsan: b.txt: Permission denied\n" in done.stderr
+    assert {path.name for path in (folder / "out").glob("*.txt")} == {"a.txt", "c.txt"}
+
+
 @pytest.mark.parametrize("root", ["in", "{}/in", "../in", "..", "{}/in/deep/.."])
 def test_recursive_keeps_the_tree(folder, dpsan, root):
     """Files of one name in two folders are two outputs; hidden ones and links are left out."""

@@ -156,6 +156,9 @@ def test_a_page():
         expected = expected.replace(before, after)
     assert same == expected.encode()
     assert outcome.passing.noted == passed({"attribute": 12, "link": 1, "script": 2, "style": 1})
+    pages = '<p><a href="#top">a</a>', '<p><img src="data:image/png;base64,AA==">'
+    kinds = [run(page, sanitizer=IDENTITY)[1].passing.noted for page in pages]
+    assert kinds == [passed({"link": 1}), passed({"picture": 1})]
     assert "&lt;unk>" in out(WHOLE, sanitizer=MARKER)
     words = "One|two|three|four|five|six|seven|eight|web|Letters|notes|(?<=<)b(?=> W<)"
     masked = (

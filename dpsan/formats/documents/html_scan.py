@@ -226,8 +226,8 @@ class Scan:
         if name in self.chosen:
             return value
         if name in _LINKS:
-            if _PART.match(self.data[value.start : value.end]):
-                self._count("link")
+            if part := _PART.match(self.data[value.start : value.end]):
+                self._count("link" if part[0] == b"#" else "picture")
                 return None
             scheme = _WRITTEN_TO.match(self.data, value.start, value.end)
             return value._replace(start=scheme.end()) if scheme else value
