@@ -47,17 +47,13 @@ class Headers(Reading, Json):
         """Print a name a line."""
         self.check_files()
 
-        from dpsan.formats.csv import other_delimiter
-        from dpsan.formats.kinds import format_class, headers
+        from dpsan.formats.kinds import headers
 
         names = headers(self.file, self.format_, self.read_options())
         if self.as_json:
             print_json(names)
-        for name in () if self.as_json else names:
-            echo(printable(name))
-        table = format_class(self.format_, str(self.file)).takes_delimiter
-        if table and (hint := other_delimiter([name.encode() for name in names], b"")):
-            say(hint)
+        else:
+            echo("\n".join(map(printable, names)))
         return 0
 
 

@@ -23,12 +23,12 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError, UsageError, counted
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.kinds import named_otherwise, usual
+from dpsan.formats.kinds import named_otherwise
 from dpsan.formats.passing import Fields, named, shown_names
-from dpsan.formats.paths import did_you_mean, is_person
+from dpsan.formats.paths import did_you_mean, is_person, usual
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records, too_long
 from dpsan.text.shape import compiled
 
@@ -69,9 +69,10 @@ class Rows:
             if line == 1:
                 mark = byte_order_mark(self._source, raw)
                 raw = raw[len(mark) :]
-                if match := _SEPARATOR.fullmatch(raw):
-                    if not self._options.delimiter:
-                        self.delimiter = match[1]
+                match = _SEPARATOR.fullmatch(raw)
+                if not self._options.delimiter:
+                    self.delimiter = match[1] if match else self._likely(raw)
+                if match:
                     mark, raw, ending = mark + raw + ending, b"", b""
                 if mark:
                     yield Record(1, [], Unchanged(mark), part="mark")
@@ -90,6 +91,19 @@ class Rows:
                 yield row
         if self._open:
             raise InputError(self._source.name, "a quoted cell does not end", line=self._first)
+
+    def _likely(self, raw: bytes) -> bytes:
+        """Return the delimiter of a header: another one if it parts names, of a chosen column or
+        usual ones, or where none is chosen.
+        """
+        fields, encoding = self._options.fields, text_encoding(self._options.encoding)
+        for other in (b";", b"\t", b"|", b",") if self.delimiter not in raw else ():
+            cells = raw.rstrip(b"\r").split(other)
+            names = [value(cell).decode(encoding, "replace") for cell in cells]
+            told = not fields or usual(names) or not {*names}.isdisjoint(fields)
+            if names[1:] and self._options.header and told:
+                return other
+        return self.delimiter
 
     def _line(self, line: int, raw: bytes, ending: bytes) -> Row | None:
         owes = b"" if ending else b"\n"
@@ -202,16 +216,6 @@ class TsvFormat(CsvFormat):
     takes_delimiter = False
 
 
-def other_delimiter(cells: Sequence[bytes], delimiter: bytes) -> str:
-    """Return the hint for a row of one cell that another character would part; else nothing."""
-    for other in (b";", b"\t", b"|", b",") if len(cells) == 1 else ():
-        if other in cells[0] and other != delimiter:
-            shown = "'\\t'" if other == b"\t" else f"'{other.decode()}'"
-            tsv = "-f csv " * (delimiter == b"\t")
-            return f"one column; are they separated by {shown}? {tsv}--delimiter {shown}"
-    return ""
-
-
 _DATA: Final = re.compile(r"\W*\d[\d\W]*|\S+@\S+\.\S+")
 """Cells that are hardly a name of a column."""
 
@@ -237,7 +241,6 @@ class _Table:
         self._width = len(first.cells)
         if any(b"\r" in cell for cell in first.cells if cell[:1] != b'"'):
             raise InputError(source.name, "lines end in CR alone", _UNIX, line=first.line)
-        cells = first.cells if options.header else []
         names = _texts(source, first, options) if options.header else []
         by_name = any(field in names for field in options.fields)
         if options.fields and not by_name and _is_data(options.fields, names):
@@ -245,7 +248,7 @@ class _Table:
             hint = "--no-header if it is data, else -k NAME"
             raise InputError(source.name, what, hint, line=first.line)
         shown = by_name or usual(names)
-        listed = f"columns: {shown_names(named(names))}" if shown else self._there(first)
+        listed = f"columns: {shown_names(named(names))}" if shown else self._there()
         if not options.fields:
             raise InputError(source.name, f"{name} needs --field", listed)
         chosen = {self._column(field, names, listed) for field in options.fields}
@@ -265,7 +268,7 @@ class _Table:
         self._kinds = by_class.classes(fields, told, self._fields.typed)
         self.written = self.columns if options.drop_other else range(self._width)
         """All columns, or with ``--drop-other`` the chosen ones."""
-        self._quoted = {at for at in chosen if cells and cells[at][:1] == b'"'}
+        self._quoted = {at for at in chosen if names and first.cells[at][:1] == b'"'}
         """The columns of which every cell is quoted."""
 
     def _column(self, field: str, names: list[str], listed: str) -> int:
@@ -281,16 +284,13 @@ class _Table:
         hint = "; ".join(filter(None, (did_you_mean(field, names), listed)))
         raise InputError(self._source.name, f"no column '{field}'", hint)
 
-    def _there(self, first: Row) -> str:
+    def _there(self) -> str:
         """Return a hint; never the cells: they are data where somebody forgot --no-header."""
-        named = named_otherwise("csv tsv text", self._source.name)
-        if hint := other_delimiter(first.cells, self.delimiter) or named:
-            return hint
         how = "choose by number, such as -k 1"
         if self._options.header:
-            how = "-k NAME or a number; dpsan headers FILE lists the names, --no-header is for a "
-            how += "first row that is data"
-        return f"{self._width} columns; {how}"
+            how = "-k NAME or a number (dpsan headers FILE); --no-header is for a first row of data"
+        named = named_otherwise("csv tsv text", self._source.name)
+        return named or f"{counted(self._width, 'column')}; {how}"
 
     def begin(self, row: Row) -> Record:
         """Return the header, or what stands for it."""

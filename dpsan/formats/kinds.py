@@ -23,6 +23,7 @@ from dpsan.files.packages import imported, installed
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions
 from dpsan.formats.passing import shown_names
+from dpsan.formats.paths import CODE, USUAL, usual
 from dpsan.privacy.guarantee import UNREVIEWED
 from dpsan.text.shape import compiled
 
@@ -160,15 +161,10 @@ for _row in (Path(__file__).parent / "refused_files.tsv").read_text("utf-8").spl
         _first = _escaped.encode().decode("unicode_escape").encode("latin-1")
         _BEGINNINGS.append((_first, Kind(_name, _hint)))
 
-_LINES: Final = (Path(__file__).parent / "names.txt").read_text("utf-8").splitlines()
-_CODE, USUAL = (frozenset(line.split()) for line in _LINES)
-"""Suffixes of programs and settings, whose keywords a mechanism would draw too; usual names of
-columns: a row or an object that has one has names, not data."""
-
 
 def is_code(path: str) -> bool:
     """Return whether the name of a file is that of a program or of settings."""
-    return _suffix(path) in _CODE
+    return _suffix(path) in CODE
 
 
 _JSON: Final = compiled(
@@ -186,10 +182,6 @@ _ARRAY = Kind("a JSON array", "-f json -k FIELD")
 _OBJECT = Kind("JSON", "-f jsonl -k FIELD; -f json if a record goes over several lines")
 
 
-_TABLES: Final = {b",": "-f csv", b";": "-f csv --delimiter ';'", b"\t": "-f tsv"}
-"""Options for tables, by their delimiters."""
-
-
 def refuse_suffix(path: str) -> None:
     """Raise InputError if a name is that of a kind of file which no format reads."""
     if (refused := REFUSED.get(_suffix(path))) and not _suggested(path):
@@ -203,7 +195,7 @@ def refuse_records(source: Source, first: bytes) -> None:
     if match := _ROW.fullmatch(first, 0, 4096):
         cells = {cell.strip(b'" ').lower() for cell in match[0].rstrip().split(match[1])}
         if cells & {name.encode() for name in USUAL}:
-            raise Kind("a table with a header", f"{_TABLES[match[1]]} -k NAME").error(source.name)
+            raise Kind("a table with a header", "-f csv -k NAME").error(source.name)
 
 
 def refuse_document(source: Source, first: bytes, *forced: str) -> None:
@@ -248,11 +240,6 @@ def headers(path: Path, name: str, options: ReadOptions) -> list[str]:
     if not names:
         raise InputError(path, "empty" if kind.needs_fields else f"{kind.name} has no columns")
     return names
-
-
-def usual(names: Iterable[str]) -> bool:
-    """Return whether one of some names is a usual name of a column."""
-    return any(name.casefold() in USUAL for name in names)
 
 
 def known_paths(paths: Iterable[str]) -> list[str]:

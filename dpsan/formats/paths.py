@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from dpsan.errors import UsageError, refuse
@@ -30,6 +31,12 @@ _STEP: Final = re.compile(r"((?:[^.\\?\[\]*]|\\.)*)(\*{0,2})((?:\[\])*)", re.DOT
 _SPECIAL: Final = re.compile(r"([.\\?\[\]*])")
 _CUTOFF: Final = 0.75
 """Least similarity of a near name."""
+
+
+_LINES: Final = (Path(__file__).parent / "names.txt").read_text("utf-8").splitlines()
+CODE, USUAL = (frozenset(line.split()) for line in _LINES)
+"""Suffixes of programs and settings, whose keywords a mechanism would draw too; usual names of
+columns: a row or an object that has one has names, not data."""
 
 
 class Wild(NamedTuple):
@@ -159,7 +166,12 @@ def is_person(name: str) -> bool:
     """Return whether a name of a member or column holds the name or address of a person."""
     from dpsan.only.keys import holds_person  # numpy comes with it
 
-    return holds_person(name)
+    return name.casefold() not in USUAL and holds_person(name)
+
+
+def usual(names: Iterable[str]) -> bool:
+    """Return whether one of some names is a usual name of a column."""
+    return any(name.casefold() in USUAL for name in names)
 
 
 class Place:

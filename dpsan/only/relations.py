@@ -252,15 +252,22 @@ def small_letters(state: State) -> Flags:
 
 
 def foreign(state: State) -> Flags:
-    """Units with four function words of another language or more, one of eight words; no sentences
-    with more English ones.
+    """Units with four function words of another language or more (two that are German alone), one
+    of eight words; no sentences with more English ones.
     """
-    places, count = state.words("foreign"), state.unit.having(state.words("foreign"))
+    places = state.words("foreign")
+    count = state.unit.having(places) + state.unit.having(state.words("german"))
     units = state.unit.tokens((count >= 4) & (8 * count >= state.unit.counts(state.word)))
     if not units.any():
         return units
     sentence = Groups(np.cumsum(sentence_start(state) | state.view.edge))
     return units & sentence.tokens(sentence.having(places) >= sentence.counts(english(state)))
+
+
+def german(state: State) -> Flags:
+    """Units with a function word that is German alone, and no *the*."""
+    has, other = (state.unit.having(state.words(name)) for name in ("german", "english"))
+    return state.unit.tokens((has > 0) & (other == 0))
 
 
 def english(state: State) -> Flags:
@@ -327,7 +334,7 @@ FIXED: Final[dict[str, Callable[[State], Flags]]] = {
     "initials": initials,
     "adose": of_form(lambda form: _DOSE.search(DIGITS.sub(DIGIT, form))),
     "decimal": of_form(_DECIMAL.fullmatch),
-    "of_german": about("german", "english"),
+    "in_german": german,
     "of_him": about("him", "her", "madam"),
     "of_her": about("her", "him", "sir"),
     "atwork": about("office", "leisure"),
