@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import ExitStack, nullcontext
 from dataclasses import MISSING, dataclass
 from pathlib import Path
@@ -221,7 +220,7 @@ class Restore(Container, Quiet):
         for line in noted_lines(restoring.noted):
             if line.startswith(LEFT_OUT):
                 say(f"{line} ({described_in(kind)})")
-        return self._tell(restoring.counts, empty=restoring.empty)
+        return self._tell(restoring)
 
     def _restoring(self, stack: ExitStack) -> Restoring:
         """Return what restores records.  Raises InputError, OutputError."""
@@ -238,19 +237,17 @@ class Restore(Container, Quiet):
         except UsageError:
             raise InputError(self.memo, "has no such unit") from None
 
-    def _tell(self, counts: Counter[str], *, empty: bool) -> int:
-        """Say how many tokens were put back, and how many could not be; 1 if the map has none.
-
-        Args:
-            empty: the map has no replacement at all.
-        """
-        source = "map" if self.map_ else "memo"
+    def _tell(self, restoring: Restoring) -> int:
+        """Say how many tokens were put back, and how many could not be; 1 if the map has none."""
+        source, counts = "map" if self.map_ else "memo", restoring.counts
         kinds = "restored", "undecided", "capitals", "dates", "short"
-        strange = not (empty or any(map(counts.get, kinds)))
+        strange = not (restoring.empty or any(map(counts.get, kinds)))
         what = f"nothing was put back: no replacement of the {source} occurs in the text"
         what = what if strange else f"{counted(counts['restored'], 'original')} put back"
-        if not self.quiet or (strange and self.map_):
-            say(what + f" (is it the {source} of this text's run?)" * strange)
+        if few := restoring.few:
+            what += f", as {few} replacements of the {source} occur in the text"
+        if not self.quiet or ((strange or few) and self.map_):
+            say(what + f" (is it the {source} of this text's run?)" * bool(strange or few))
         for kind, noun, what in () if self.quiet else rows_of("stayed", "restore"):
             if counts[kind]:
                 say(f"{counted(counts[kind], noun)} {what.format(source)}")

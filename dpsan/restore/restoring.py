@@ -66,6 +66,8 @@ class Originals:
         self._sizes: dict[str, list[Span]] = {}
         """By the first word of replacements that are more than a word, in lower case: how many
         characters they have, as a negative number, and how many of them stand before that word."""
+        self.occurred: set[str] = set()
+        """Replacements that a text had, in lower case."""
         unit, several = None, False
         for row in rows:
             unit, several = row.unit, several or unit not in (None, row.unit)
@@ -80,10 +82,9 @@ class Originals:
         if several:  # AGNES of a unit may be Agnes of another
             self._exact |= {word: None for word in self._exact if not self._folded[word.lower()]}
 
-    @property
-    def empty(self) -> bool:
-        """Return whether there is no replacement."""
-        return not self._exact
+    def __len__(self) -> int:
+        """Return the number of replacements."""
+        return len(self._folded)
 
     @property
     def longest(self) -> int:
@@ -127,6 +128,7 @@ class Originals:
                 else:
                     original = self._original(text, begin, end, counts)
                 out += text[done:begin], original
+                self.occurred |= {text[begin:end].lower()} & self._folded.keys()
                 quote = [quote, *_QUOTES.findall(text, done, begin + 1)][-1]
                 done = end
                 whole = quote or match.lastgroup or original[-1] in "sS"
@@ -315,13 +317,19 @@ class Restoring:
         self._unit: str | None = None
         self._stranger = False
         self._originals = Originals(rows or ())
-        self.empty = not self._by_unit and self._originals.empty
+        self.empty = not self._by_unit and not self._originals
         """True if no record has a replacement."""
         self.counts: Counter[str] = Counter()
         """See :meth:`Originals.restore`; also ``strangers``, records of units without a row, and
         ``invalid``, byte sequences that were replaced."""
         self.noted: Counter[str] = Counter()
         """See :class:`~dpsan.formats.passing.Passing`."""
+
+    @property
+    def few(self) -> str:
+        """Return how few replacements of a map occurred, for a message; nothing if a tenth did."""
+        met, every = len(self._originals.occurred), len(self._originals)
+        return f"{met} of {every}" if not self._by_unit and 0 < 10 * met < every else ""
 
     def write(self, records: Iterator[Record | None], sink: Sink) -> None:
         """Restore and write records.  Raises InputError, OutputError."""

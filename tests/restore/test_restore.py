@@ -218,6 +218,19 @@ def test_tickets_come_back_whole(tmp_path, dpsan):
     ]
 
 
+def test_a_map_of_which_few_replacements_occur_may_be_the_wrong_one(tmp_path, dpsan):
+    pairs = [(f"Old{chr(97 + at)}", f"New{chr(97 + at)}", "names") for at in range(21)]
+    done = dpsan(
+        "restore", "-q", "--map", write_map(tmp_path / "t.map", {"a": pairs}), stdin=b"Newc"
+    )
+    told = (
+        b"dpsan: 1 original put back, as 1 of 21 replacements of the map occur in the text (is it "
+    )
+    assert (done.stdout, done.stderr) == (b"Oldc", told + b"the map of this text's run?)\n")
+    done = dpsan("restore", "-q", "--map", tmp_path / "t.map", stdin=b"Newc and Newa Newd")
+    assert (done.stdout, done.stderr) == (b"Oldc and Olda Oldd", b"")
+
+
 def test_without_a_unit_what_units_disagree_on_is_counted(tmp_path, dpsan):
     path = write_map(tmp_path / "t.map", {"a": TICKET, "b": [("Bob", "Pam", "names")]})
     done = dpsan("restore", "--map", path, stdin=b"Pam and Dickey\n")
