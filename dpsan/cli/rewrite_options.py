@@ -17,6 +17,7 @@ from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, RARE, RUNNING
 from dpsan.errors import OutputError, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import stream_number
+from dpsan.restore.map_file import is_bare
 from dpsan.run.run import is_finished, plan_outputs
 from dpsan.run.side_outputs import NAME
 
@@ -165,7 +166,8 @@ class RewriteOptions(Container, Sanitizing):
         audit, output = self.audit, self.output
         for name in ("audit", "map", "review"):
             path = getattr(self, {"map": "map_"}.get(name, name))
-            if path and path.is_file() and not self.files and not (self.recursive or self.force):
+            told = self.files or self.recursive or self.force
+            if path and path.is_file() and not told and not (name == "map" and is_bare(path)):
                 hint = f"--{name} writes it, and the text is another FILE; --force replaces it"
                 raise OutputError(f"{path}: exists", hint)
         first, *rest = self.inputs

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,6 +26,8 @@ from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.text import json_header, raw_records
 
 SCHEMA: Final = 1
+_BARE: Final = 200
+"""Bytes that the header of a map does not reach."""
 _LONGEST: Final = 64 << 20
 """Bytes of the longest row."""
 _HELD_ROWS: Final = 1 << 18
@@ -50,14 +53,14 @@ class MapWriter(PrivateFile):
     Args:
         path: created with mode 0600 under every umask.
         run: identifies the key of the run.
-        force: replace an existing file, at the first :meth:`sync`.
+        force: replace an existing file, at the first :meth:`sync`; one without a row always is.
 
     Raises:
         OutputError: the file exists or cannot be written.
     """
 
     def __init__(self, path: Path, run: str, *, force: bool = False) -> None:
-        super().__init__(path, force=force)
+        super().__init__(path, force=force or is_bare(path))
         self._held = bytearray()
         self._synced = True
         self._unit, self._written = "", set[tuple[str, str, str]]()
@@ -116,6 +119,13 @@ def read_map(path: Path) -> Iterator[Row]:
                 hint = "its run was stopped before it wrote an output of it: delete the line"
                 raise InputError(source.name, "torn row of a map", hint, line=line)
             yield _row(source, line, raw)
+
+
+def is_bare(path: Path) -> bool:
+    """Return whether a file is a map without a row, such as a run that failed leaves."""
+    with suppress(OSError, InputError):
+        return path.is_file() and path.stat().st_size < _BARE and not any(read_map(path))
+    return False
 
 
 def rows_by_unit(path: Path) -> dict[str, list[Row]]:

@@ -317,6 +317,15 @@ def test_a_map_of_another_text_is_asked_about(tmp_path, dpsan):
         assert done.returncode == asked
 
 
+def test_a_run_that_failed_leaves_no_map_in_the_way_of_the_next(tmp_path, dpsan):
+    path = tmp_path / "t.map"
+    assert dpsan("rewrite", "-q", "--only", "people", "--map", path, stdin=b"\0\n", status=1)
+    assert path.exists()
+    dpsan("rewrite", "-q", "--only", "people", "--map", path, stdin=b"Grace Young\n", status=0)
+    assert [row.original for row in read_map(path)] == ["Grace", "Young"]
+    dpsan("rewrite", "-q", "--only", "people", "--map", path, stdin=b"Grace Young\n", status=1)
+
+
 def test_an_output_is_for_its_owner_and_replaces_nothing(tmp_path, dpsan):
     path = write_map(tmp_path / "t.map", {"1": TICKET})
     source, out = tmp_path / "a.txt", tmp_path / "out.txt"
@@ -363,6 +372,7 @@ def test_a_map_is_private_complete_and_replaces_nothing(tmp_path):
     with MapWriter(path, "other", force=True) as writer:
         assert path.read_bytes() == before
     assert [*read_map(path)] == []
+    MapWriter(path, "key").close()  # a map without a row is replaced
 
 
 def test_an_old_map_stays_where_a_new_one_fails(tmp_path):
