@@ -53,10 +53,11 @@ def grade(sanitizer: Sanitizer, certificate: Certificate | None, claim: Claim) -
     whole = isinstance(sanitizer.sampler, Table)  # else the certificate is of probabilities
     if mechanism.arithmetic is Arithmetic.INTEGERS and certificate is not None and whole:
         return "certified on the sampled integers", gap, None
+    covered = "proved" if sanitizer.guarantee.status is Status.PROVED else "certified"
     if gap is None:
-        return "proved for real numbers only", None, None
+        return f"{covered} for real numbers only", None, None
     # Rounded up in print, as every bound is.
-    name = f"proved; float64 gap at most {1.05 * gap:.2g}"
+    name = f"{covered}; float64 gap at most {1.05 * gap:.2g}"
     if not gap or claim.metric is not None:
         return name, gap, None
     return name, gap, float64_delta(claim.epsilon, claim.delta, gap)
