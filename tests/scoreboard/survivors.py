@@ -56,7 +56,7 @@ def settings(row: Row, size: Size, folder: Path) -> None:
 def _tested(tests: tuple[str, ...], row: Row, size: Size, folder: Path) -> None:
     paths = [str(ROOT / "tests" / each) for each in tests]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", *paths]
-    command += ["-x"] * (size is Size.MUTANT)
+    command += ["-m", "not (coq or long or mutants)", *["-x"] * (size is Size.MUTANT)]
     given = {"cwd": folder, "env": environment(folder)}
     done = subprocess.run(command, capture_output=True, text=True, **given)
     passed = re.search(r"(\d+) passed", done.stdout)
