@@ -1,7 +1,5 @@
 """Commands about what rewrite uses and writes: restore, headers, index, train."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import ExitStack, nullcontext
 from dataclasses import MISSING, dataclass

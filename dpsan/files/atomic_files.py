@@ -3,8 +3,6 @@
 This is a privacy rule too: a run that repeats a half-published file publishes two noisings of it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -20,8 +20,6 @@ seen, :data:`_HELD` at most, and without it the input fails with nothing written
 (:class:`~dpsan.formats.passing.Positions`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -9,8 +9,6 @@ headers`` sees them all.  A message shows them where one of them is a usual name
 as ``id`` or ``text``, so that the others are names as well.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module

@@ -107,8 +107,6 @@ Not to be confused with
     ``tem``, whose words beyond a fixed distance keep a small probability.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Final

@@ -6,8 +6,6 @@ its usual spelling, whatever capitals it has.  The kind of a string is a functio
 is recognized as with ``--only``, and its form says what may be drawn.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache

@@ -4,8 +4,6 @@ Which of both stood in a text would show how the word behind it began.  That wor
 tags, ``an <b>Italian``, or in the next text of a page, where the tag ends this one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

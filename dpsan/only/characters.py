@@ -1,7 +1,5 @@
 """Characters of a block: their classes, patterns of capitals, gaps, and where strings may stand."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass

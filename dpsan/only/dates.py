@@ -5,8 +5,6 @@ does not tell, the other dates of its text do: what is public of a date is wheth
 12 and whether a number below 10 has a zero.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence

@@ -6,8 +6,6 @@ Rules run from top to bottom; each one sees what the rules above have drawn.  No
 trigger word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial, reduce
 from operator import or_

@@ -8,8 +8,6 @@ hostile author can therefore make up strings that collide.  Such strings get one
 pass as a listed word; they change nothing about words that others wrote.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Self
 

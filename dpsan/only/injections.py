@@ -1,7 +1,5 @@
 """Numbers of pools whose unit has no other block: the permutations of all of them at once."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final

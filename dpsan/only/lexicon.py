@@ -21,8 +21,6 @@ lists costs a few milliseconds and no word becomes a Python object::
     doses.tsv      a medicine, a unit and its doses a line; scenarios.tsv: an area, a group, words
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

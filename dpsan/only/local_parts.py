@@ -1,7 +1,5 @@
 """Local parts of e-mail addresses and handles, and initials: which words their pieces may be."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Names inside e-mail addresses and handles: their pieces are words of the unit."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from itertools import chain

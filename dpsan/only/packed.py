@@ -4,8 +4,6 @@ A look-up of a token's codes finds the bits of some hundred tests.  The many tok
 have few combinations of codes: there, it is made for each combination.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Numbers of a pool: in random order, or ascending from a random one on, as dates do."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

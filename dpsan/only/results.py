@@ -1,7 +1,5 @@
 """Results: the numbers that follow from others of their text, see :mod:`dpsan.only.sums`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import prod

@@ -5,8 +5,6 @@ function of the decision and of random numbers alone: one of those that most wor
 about.  What an area has no words for comes from the general list of its group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import lcm

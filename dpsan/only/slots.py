@@ -1,7 +1,5 @@
 """Slots: what the keys of a block become, in arrays, and what a unit has so far."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import defaultdict

@@ -5,8 +5,6 @@ possessive, the gap before it and which tokens are equal; identity (``trigger``)
 words that no rule draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -5,8 +5,6 @@ and results are repeatable.  Every epsilon errs on the private side: the value a
 upper confidence limit where it comes from draws, does not exceed the value wanted.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping

@@ -11,8 +11,6 @@ Positions are words and the gaps that are symbols.  A unit is what stands betwee
 which the model forgets; units are worked on side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple

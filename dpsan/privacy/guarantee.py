@@ -1,7 +1,5 @@
 """Guarantee of a mechanism for one word, and its status."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from enum import StrEnum

@@ -10,8 +10,6 @@ Messages may have a unit, such as a conversation: within it each distinct word h
 in all runs and processes. :mod:`~dpsan.run.units` draws these.
 """
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Iterable, Sequence

@@ -19,8 +19,6 @@ that has changed.  The key lies in the user's cache, so nobody else can find a w
 a text by trying digests.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import hmac

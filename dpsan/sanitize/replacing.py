@@ -3,8 +3,6 @@
 A *unit* is who shares replacements: a record, or a file of text with its contexts in order.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace

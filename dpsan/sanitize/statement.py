@@ -1,7 +1,5 @@
 """Statement of a run: what it did and what is protected."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Array types that many files name, work on parts of arrays, and exact products of vectors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ A norm is convex, so the largest distance between words is also the largest betw
 their convex hull: ⊥, the centroid, is covered by every constant here.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -8,8 +8,6 @@ the query alone.  Long searches go by products of small integers where ``dpsan[f
 which leave other candidates and the same answer.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, Final
 

@@ -10,8 +10,6 @@ An article of the input would show how the drawn word after it began.  So :func:
 anew from the output, whichever of a and an it was.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Only sanitized texts are read, and the settings that wrote them: post-processing
 privacy.  :mod:`dpsan.outcomes.estimate` does the maths.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -8,8 +8,6 @@ is tried whose words could have been written by a sanitizer, and the shortest wo
 several cuts are left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Knowledge of an attacker: the public vocabulary, and the settings of a run from its audit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -8,8 +8,6 @@ by row; what is kept is bounded: counters by number of charges of a record (ther
 square root of the words in the audit).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field

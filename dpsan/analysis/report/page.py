@@ -1,7 +1,5 @@
 """Sentences and tables about a report, for the terminal and a page."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

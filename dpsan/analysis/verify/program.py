@@ -1,7 +1,5 @@
 """Tests of the program, which certificates take to be correct."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence

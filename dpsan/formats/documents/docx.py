@@ -10,8 +10,6 @@ in the order of the file.  So prefixes, names of namespaces and spaces between t
 no tree of elements, which would take over ten times the size of the part, is in memory.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

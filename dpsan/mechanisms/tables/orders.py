@@ -7,8 +7,6 @@ for every input. W_k <= e^epsilon·W_{k+1} and H_k <= e^epsilon·H_{k+1} hold fo
 themselves.  Below are the public tables that orders and clusters of words come from.
 """
 
-from __future__ import annotations
-
 from decimal import Context, Decimal
 from functools import cached_property
 from typing import Final

@@ -36,8 +36,6 @@ A reader yields rows of the grammar, in order, or one error that names the line;
 row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict

@@ -3,8 +3,6 @@
 Rows of words are put together from columns that are JSON at once.
 """
 
-from __future__ import annotations
-
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
