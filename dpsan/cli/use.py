@@ -18,9 +18,8 @@ from dpsan.cli.options import (
 )
 from dpsan.cli.output import INPUT, OUTPUT, RARE, echo, print_json, results, say
 from dpsan.errors import InputError, UsageError, counted, printable, refuse
+from dpsan.files import compression, same_files
 from dpsan.files.atomic_files import AtomicFile, Sink
-from dpsan.files.compression import decompressed, packer_for
-from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.kinds import described_in, format_for
 from dpsan.formats.passing import LEFT_OUT, noted_lines
@@ -95,12 +94,12 @@ class Index(Json, Vocabulary):
         """Return the embeddings; None stands for those that come with dpsan."""
         return [*self.files] if self.files else [self.embeddings]
 
-    def add_files(self, uses: FileUses) -> None:
+    def add_files(self, uses: same_files.FileUses) -> None:
         """Take in all files of the embeddings."""
         from dpsan.embeddings.loading import files_of  # heavy import
 
         for path in self._paths:
-            uses.add(Use.READ, "--embeddings", *files_of(path))
+            uses.add(same_files.Use.READ, "--embeddings", *files_of(path))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +115,7 @@ class Train(JsonAndFile, Quiet):
     texts: list[Path] = argument("PUBLIC...")
     """Public text in UTF-8, or .gz of it: its words will be in every output, and FILE says how
     often each occurs. Never private text."""
-    output: Path = option("-o, --output FILE", MISSING, use=Use.WRITTEN)
+    output: Path = option("-o, --output FILE", MISSING, use=same_files.Use.WRITTEN)
     """The vocabulary, NAME.npz, for -E."""
     words: int = option("--words N", 32_000, min=100)
     """Largest number of words."""
@@ -187,7 +186,7 @@ class Restore(Container, Quiet):
     unit_field: str | None = option("--unit-field NAME", panel=INPUT, capability="takes_units")
     """Use for each record the entries of its unit alone, which this column or JSON path names.
     Default: the whole map, but for replacements of which units disagree."""
-    output: Path | None = option("-o, --output FILE", use=Use.WRITTEN, panel=OUTPUT)
+    output: Path | None = option("-o, --output FILE", use=same_files.Use.WRITTEN, panel=OUTPUT)
     """Write to FILE, for its owner alone."""
     force: bool = flag("--force", panel=OUTPUT)
     """Replace an existing FILE."""
@@ -212,10 +211,10 @@ class Restore(Container, Quiet):
             source = stack.enter_context(standard if path is None else opened_input(path))
             sink = Sink("standard output", 1)
             if self.output is not None:
-                packer = packer_for(self.output.name)
+                packer = compression.packer_for(self.output.name)
                 new = AtomicFile(self.output, force=self.force, private=True, packer=packer)
                 sink = stack.enter_context(new)
-            records = format_for(self.format_, name).read(decompressed(source), options)
+            records = format_for(self.format_, name).read(compression.decompressed(source), options)
             restoring.write(records, sink)
             source.check_unchanged()
             if isinstance(sink, AtomicFile):

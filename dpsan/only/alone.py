@@ -12,8 +12,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from dpsan.embeddings.word_lists import CONTACTS
-from dpsan.only import strings
-from dpsan.only.dates import day_forms
+from dpsan.only import dates, strings
 from dpsan.only.forms import ANY_YEAR, pattern, rows, table_text, unsized
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
@@ -124,7 +123,7 @@ class Alone:
         if group in _YEARS:
             marks = ANY_YEAR + marks[1:]
         if group == "daymonth":
-            (marks,) = day_forms([marks], [0])
+            (marks,) = dates.day_forms([marks], [0])
         return template(group, unsized(marks))
 
     def _date(self, text: str, parts: Sequence[tuple[int, int, str, str]]) -> Kind:

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism
-from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes import distributions, text_likelihood
 from dpsan.outcomes.lattice import Candidates, best_path, parts, posteriors, unit_ends
 from dpsan.outcomes.ngrams import Ngrams
-from dpsan.outcomes.text_likelihood import likeliest_inputs
 from dpsan.space.arrays import Floats, Floats32, Ids, norms
 from dpsan.space.metric_space import MetricSpace
 
@@ -171,11 +170,11 @@ def tables_for(
     Raises:
         UsageError: P(u|w) is not known.
     """
-    if not has_distribution(mechanism.prepare(space)):
+    if not distributions.has_distribution(mechanism.prepare(space)):
         unknown = f"{mechanism.name}: its output probabilities are not known"
         hint = "optimal-response, knn-response and other table mechanisms have them"
         raise UsageError(f"fluent output is not for {unknown}", hint)
-    likeliest = likeliest_inputs(mechanism, space)
+    likeliest = text_likelihood.likeliest_inputs(mechanism, space)
     outputs = likeliest["outputs"]
     number = np.full(space.n, -1, dtype=np.int32)
     number[outputs] = np.arange(len(outputs))

@@ -13,30 +13,24 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import NUMBERS, SPANS, STRINGS
 from dpsan.errors import UsageError
+from dpsan.only import engine, forms, hashes, strings
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import Draws
-from dpsan.only.engine import Match, marks
-from dpsan.only.forms import table_text
-from dpsan.only.hashes import Places
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.plans import NOUNS, Plans
 from dpsan.only.rules import OWN, Rules
 from dpsan.only.scenarios import Scenarios
 from dpsan.only.slots import Slots, stream_position
-from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
+from dpsan.sanitize import consistent, result
 from dpsan.sanitize import decided as deciding
-from dpsan.sanitize import result
-from dpsan.sanitize.consistent import NumberPolicy, Numbers
-from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
 from dpsan.sanitize.result import CODES, Action, together
 from dpsan.sanitize.settings import Settings
-from dpsan.text.number_forms import formed_number
+from dpsan.text import number_forms, spanned_tokens
 from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
-from dpsan.text.spanned_tokens import pieces as pieces_of
 from dpsan.text.tokens import folded
 
 
@@ -62,15 +56,15 @@ class OnlyRewriter:
         chosen = typed.intersection(english)
         drawn_as = {label: name * (name in chosen) for label, name in self._names.items()}
         self.lexicon = Lexicon()
-        labels = labels_of(self.lexicon.labels, user_lists)
-        self.rules = Rules(rules or table_text("rules.tsv"), labels, drawn_as)
+        labels = strings.labels_of(self.lexicon.labels, user_lists)
+        self.rules = Rules(rules or forms.table_text("rules.tsv"), labels, drawn_as)
         if spec.only:
             self.rules.draw_classes([*english, *user_lists])
         if spec.roles == "off":
             self.rules.join_roles()
-        self.marks = marks(self.rules)
+        self.marks = engine.marks(self.rules)
         self.viewer = Viewer(self.lexicon, [*self.rules.triggers], sorted(spec.keep), user_lists)
-        self.keyed = spec.consistent in (Scope.FILE, Scope.RUN)
+        self.keyed = spec.consistent in (consistent.Unit.FILE, consistent.Unit.RUN)
         if self.keyed:  # a town has one replacement in texts of all countries
             self.rules.shown = {}
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
@@ -95,8 +89,8 @@ class OnlyRewriter:
         self.draws = Draws(plans, self.lexicon.doses, together=together, pieces=self.rules.pieces)
         swapped = {label: words for label, words in user_lists.items() if not drawn_as[label]}
         self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, swapped)
-        by_value = spec.numbers == NumberPolicy.VALUE
-        self._numbers = Numbers(epsilon, spec.consistent) if by_value else None
+        by_value = spec.numbers == consistent.NumberPolicy.VALUE
+        self._numbers = consistent.Numbers(epsilon, spec.consistent) if by_value else None
         self._mapped = spec.mapped
 
     def warm_up(self) -> None:
@@ -151,12 +145,12 @@ class OnlyRewriter:
         marked, spans = None, contexts.spans
         if spans is not None:
             marked = deciding.marked_by(view, places, spans, self.marks)
-        match = Match(self.rules, view)
+        match = engine.Match(self.rules, view)
         decision = decide(view, self.rules, marked, match)
         return self._decided(view, places, decision, match if contexts.audit else None)
 
     def _decided(
-        self, view: View, places: Places, decision: Decision, match: Match | None
+        self, view: View, places: hashes.Places, decision: Decision, match: engine.Match | None
     ) -> Decided:
         edge, at, articles = view.edge, decision.at, decision.articles[:, 0]
         plural = decision.group == self.rules.group("surnamepl")
@@ -229,7 +223,7 @@ class OnlyRewriter:
             by_value,
         )
 
-    def _by_value(self, places: Places, decision: Decision) -> dict[int, str]:
+    def _by_value(self, places: hashes.Places, decision: Decision) -> dict[int, str]:
         """Return the drawn tokens that are numbers, where these are drawn by value."""
         if self._numbers is None:
             return {}
@@ -237,7 +231,7 @@ class OnlyRewriter:
         return {
             row: text
             for row, (text, group) in enumerate(zip(texts, decision.group.tolist(), strict=True))
-            if classes[group] == NUMBERS and formed_number(text) is not None
+            if classes[group] == NUMBERS and number_forms.formed_number(text) is not None
         }
 
     def drawn(
@@ -347,7 +341,7 @@ class OnlyRewriter:
         """
         clean, spans, invisible = without_invisible(batch.texts, batch.spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
-        pieces = [pieces_of(*pair) for pair in zip(clean, of_texts, strict=True)]
+        pieces = [spanned_tokens.pieces(*pair) for pair in zip(clean, of_texts, strict=True)]
         counts = [*map(len, pieces)]
         contexts = batch._replace(
             texts=[piece for of_text in pieces for piece, _ in of_text],

@@ -8,9 +8,8 @@ from typing import Final
 
 from dpsan.errors import counted, number, percent
 from dpsan.privacy.guarantee import Status
-from dpsan.sanitize import accountant
+from dpsan.sanitize import accountant, consistent
 from dpsan.sanitize.accountant import FACTS
-from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
 from dpsan.sanitize.settings import Settings, rows_of
 
@@ -140,7 +139,7 @@ class Statement:
             out.append(f"passed outside spans: {passed}, with {whole}; {choice}")
         unit = self.settings.consistent
         if totals.draws and unit and not totals.guarantee.only_groups:
-            of = "the run" if unit is Unit.RUN else f"a {unit}"
+            of = "the run" if unit is consistent.Unit.RUN else f"a {unit}"
             equal = rows_of("equal")[0][1]
             out.append(f"one draw for each distinct word of {of}: {equal} is not protected")
         if self.memo:
@@ -168,7 +167,7 @@ class Statement:
         """Describe the totals of the memo, over its life."""
         name = self.totals.guarantee.loss_name
         most = f"{name} {accountant.Figure(memo.epsilon, memo.delta)}"
-        if self.settings.consistent is Unit.UNIT:
+        if self.settings.consistent is consistent.Unit.UNIT:
             cost = f"; {most} for one of them at most" * (memo.epsilon > 0)
             units = f"{counted(memo.drawn, 'message')}; over its life {counted(memo.units, 'unit')}"
             return f"memo: {units}{cost}; which messages are of one unit is not protected"

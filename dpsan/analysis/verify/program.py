@@ -20,7 +20,6 @@ from dpsan.mechanisms.tables import PointSampler
 from dpsan.only.decision import decide
 from dpsan.only.hashes import Hashes
 from dpsan.privacy import randomness
-from dpsan.privacy.randomness import derive_key
 from dpsan.run.workers import Workers
 from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
@@ -128,8 +127,8 @@ def verify_replaced(sanitizer: Sanitizer) -> tuple[str, list[Check]]:
     """
     refuse(sanitizer.seeded, "NOT PRIVATE: a seed makes the random numbers public", "leave it out")
     key, single = randomness.new_key(), sanitizer.by_text()
-    texts = exchanged_texts(single, derive_key(key, "words"))
-    checks = [exchanges(single, *texts, derive_key(key, "outputs")), lists(sanitizer)]
+    texts = exchanged_texts(single, randomness.derive_key(key, "words"))
+    checks = [exchanges(single, *texts, randomness.derive_key(key, "outputs")), lists(sanitizer)]
     outcomes = [check.held for check in checks]
     return "violated" if False in outcomes else "kept" if all(outcomes) else "inconclusive", checks
 

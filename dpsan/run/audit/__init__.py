@@ -47,8 +47,7 @@ import orjson
 
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
-from dpsan.formats.documents import sections
-from dpsan.formats.text import json_header, raw_records
+from dpsan.formats import documents, text
 from dpsan.mechanisms.registry import finite
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
@@ -69,7 +68,7 @@ _TYPES: Final[dict[str, tuple[Any, ...]]] = {
 
 def _grammar() -> dict[str, Fields]:
     """Return the rows of ``grammar.txt``, and the objects inside of them, by name."""
-    bodies = sections(Path(__file__).parent / "grammar.txt")
+    bodies = documents.sections(Path(__file__).parent / "grammar.txt")
     listed = {
         "actions": " ".join(f"{action}:int" for action in Action),
         "undrawn": " ".join(f"{action}:int" for action in UNDRAWN),
@@ -188,10 +187,10 @@ def read_rows(path: Path) -> Generator[tuple[int, Row]]:
     word: Fields | None = None
     ended = False
     with open_decompressed(path) as source:
-        for number, raw, ending in filter(None, raw_records(source, _ROW)):
+        for number, raw, ending in filter(None, text.raw_records(source, _ROW)):
             try:
                 if word is None:
-                    row = checked(json_header(source.name, raw, "header", SCHEMA, "an audit"))
+                    row = checked(text.json_header(source.name, raw, "header", SCHEMA, "an audit"))
                     word = _word_of(row)
                 elif ended:
                     raise DamagedError("a row behind the totals")
