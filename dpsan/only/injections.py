@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.only import templates, view
 from dpsan.only.permutations import ASCENDING, Permutation
 from dpsan.only.plans import ADDRESSES, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
+from dpsan.only.view import Indices, Whole
 from dpsan.privacy.randomness import Streams
 
 
@@ -28,9 +28,7 @@ class Injections:
             their integers.
     """
 
-    def __init__(
-        self, slots: Slots, pending: NDArray[np.intp], bounds: NDArray[np.integer]
-    ) -> None:
+    def __init__(self, slots: Slots, pending: Indices, bounds: Whole) -> None:
         _, group = view.distinct(slots.unit[pending] * len(slots.plans) + slots.pool[pending])
         order = np.argsort(group, kind="stable")
         counts = np.bincount(group)
@@ -93,7 +91,7 @@ _DRAWS: Final = 32
 
 def keep_apart(
     slots: Slots,
-    new: NDArray[np.intp],
+    new: Indices,
     units: Mapping[int, Units],
     plans: Plans,
     streams: Streams,

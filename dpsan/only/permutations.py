@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpsan.only.forms import SHORT
+from dpsan.only.view import Whole
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
@@ -165,7 +163,7 @@ def permutation_of(
 
 
 def begin_walks(
-    permutations: Mapping[int, Permutation], texts: NDArray[np.integer], bounds: list[int]
+    permutations: Mapping[int, Permutation], texts: Whole, bounds: list[int]
 ) -> set[int]:
     """Let new calendars begin where they leave room for all dates of their first text.
 

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.outcomes import distributions, text_likelihood
 from dpsan.outcomes.lattice import Candidates, best_path, parts, posteriors, unit_ends
 from dpsan.outcomes.ngrams import Ngrams
-from dpsan.space.arrays import Floats, Floats32, Ids, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, Ints, Mask, norms
 from dpsan.space.metric_space import MetricSpace
 
 # Coherence of a word with the others of its unit, in whatever order they stand.
@@ -134,17 +133,17 @@ class Tables:
     """Public tables of a mechanism on a vocabulary."""
 
     model: Ngrams
-    likeliest: NDArray[np.int32]
+    likeliest: Ints
     """Inputs that explain each output best, ⊥ last, shape (q, s); -1 fills up."""
     scores: Floats32
     """ln P(output|input) of those, shape (q, s)."""
-    number: NDArray[np.int32]
+    number: Ints
     """Number 0 ... q - 1 of each row that is an output, else -1, shape (n,)."""
     coherence: Coherence
     """Unit vectors of all words, and what words of one unit have to do with each other."""
     costs: Floats32
     """Expected cosine that each word must have more than others to be written, shape (n,)."""
-    stays: NDArray[np.bool_]
+    stays: Mask
     """Words that are written wherever they were drawn, shape (n,)."""
     tau: float
     """Power of the model's probabilities."""
@@ -232,7 +231,7 @@ def guesses(rows: Ids, kinds: Ids, tables: Tables) -> Ids:
     return np.where(out < tables.model.n, out, -1)
 
 
-def _decodable(rows: Ids, tables: Tables) -> NDArray[np.bool_]:
+def _decodable(rows: Ids, tables: Tables) -> Mask:
     """Return which words may be written otherwise, (m,)."""
     listed = np.maximum(rows, 0)
     return (rows >= 0) & (tables.number[listed] >= 0) & ~tables.stays[listed]

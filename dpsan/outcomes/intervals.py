@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Array, Floats, Ids, Mask
 
 CONFIDENCE: Final = 0.95
 ROUNDING: Final = 1e-6
@@ -63,7 +62,7 @@ class Share:
     total: int
 
     @classmethod
-    def of(cls, hits: NDArray[np.bool_]) -> Share:
+    def of(cls, hits: Mask) -> Share:
         """Return the share of those that are true."""
         return cls(int(hits.sum()), len(hits))
 
@@ -106,7 +105,7 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
     return np.minimum(0.0, math.log(2) - (statistic - draws * ROUNDING))
 
 
-def log_tail_of_cells(counts: NDArray[Any], p: Floats) -> Floats:
+def log_tail_of_cells(counts: Array, p: Floats) -> Floats:
     """Return a bound on ln P(counts as far from p by the G statistic), at most 0, shape (rows,).
 
     G/2 = N·D(counts/N | p) is a sum of k-1 terms of binomial counts, each given those before.

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.words import WATCH
 from dpsan.errors import counted
@@ -23,7 +22,7 @@ from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, Emissions, has_distribution, words_at
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Floats32, Ids, blocks
+from dpsan.space.arrays import Floats, Floats32, Ids, Ints, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
 
 _BLOCK: Final = 256
@@ -261,9 +260,7 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     }
 
 
-def _by_weights(
-    table: SparseTable, outputs: Ids, prior: Floats
-) -> tuple[NDArray[np.int32], Floats]:
+def _by_weights(table: SparseTable, outputs: Ids, prior: Floats) -> tuple[Ints, Floats]:
     """Return the best inputs of each output and ln P(output|input), both (q, MOST_INPUTS).
 
     An input gives most outputs their common weight.  So the best ones have the output in their near

@@ -22,6 +22,7 @@ from dpsan.only.rules import PASS
 from dpsan.only.slots import AGE, Unit, Units
 from dpsan.only.view import KEPT, Codes, Cut, Ints, View, distinct
 from dpsan.sanitize.result import Action, AuditTable
+from dpsan.text.batch import Ids, Integers
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 
 MOST: Final = 1 << 17
@@ -63,7 +64,7 @@ class Shared:
         return self.number, self.drawn
 
 
-def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def same_words(hashes: Integers, unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""
     return distinct(salted(hashes, unit))
 
@@ -73,7 +74,7 @@ class Decided:
     """Texts of which it is decided what is drawn."""
 
     decision: Decision
-    keys: NDArray[np.uint64] = field(repr=False)
+    keys: Integers = field(repr=False)
     """Hash of the word of each drawn token."""
     pieces: dict[int, tuple[int, ...]] = field(repr=False)
     """By the row of an address the hashes of its pieces."""
@@ -105,7 +106,7 @@ class Decided:
         """Return the same with another unit of each drawn token."""
         return replace(self, decision=replace(self.decision, unit=unit))
 
-    def unit_keys(self, units: Sequence[Shared]) -> NDArray[np.int64]:
+    def unit_keys(self, units: Sequence[Shared]) -> Ids:
         """Return a key of each drawn token: the same for equal words of a unit, and for no others.
 
         Args:
@@ -133,9 +134,7 @@ class Decided:
         in_order[order] = keys
         return in_order[inverse]
 
-    def address_names(
-        self, units: Sequence[Shared], keys: NDArray[np.int64]
-    ) -> dict[int, tuple[Cut, ...]]:
+    def address_names(self, units: Sequence[Shared], keys: Ids) -> dict[int, tuple[Cut, ...]]:
         """Return by the row of an address the pieces of its local part, with the keys of the unit.
 
         A piece that no name of its text is, is a word of the unit: ``~key``.
@@ -280,7 +279,7 @@ def marked_by(
 
 
 def passed_by(
-    match: Match, places: Places, lexicon: Lexicon, drawn: NDArray[np.int64], at: NDArray[np.intp]
+    match: Match, places: Places, lexicon: Lexicon, drawn: Ids, at: NDArray[np.intp]
 ) -> list[str | None]:
     """Return by which list or rule tokens pass; None of those that are drawn.
 
@@ -314,7 +313,7 @@ _OPEN: Final = ("derived", "unknown", "camel")
 
 def label_sizes(
     lexicon: Lexicon, labels: Sequence[str], user_lists: Mapping[str, Sequence[str]]
-) -> NDArray[np.int64]:
+) -> Ids:
     """Return the number of listed words of each label, by column of ``codes``: (3, labels).
 
     Args:
