@@ -61,8 +61,6 @@ Not to be confused with
     epsilon.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import field, replace
@@ -138,7 +136,7 @@ class OptimalResponse(BaseResponse):
         point, prior = public_base.nearest_epsilon(self.epsilon), float(self.prior)
         return public_base.BaseTask(point, prior, self.similarity, self.frequency)
 
-    def resolved(self, space: MetricSpace) -> OptimalResponse:
+    def resolved(self, space: MetricSpace) -> "OptimalResponse":
         """With the mass that ``auto`` stands for."""
         base = self.base(space)
         return replace(self, mass=base.mass / base.total)

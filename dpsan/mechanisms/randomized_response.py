@@ -109,8 +109,6 @@ Source
     This project.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from dataclasses import field, replace
@@ -205,7 +203,7 @@ class KnnResponse(BaseResponse):
 
         return max(pairs, key=cosine)
 
-    def resolved(self, space: MetricSpace) -> KnnResponse:
+    def resolved(self, space: MetricSpace) -> "KnnResponse":
         """With the K and M that ``auto`` stands for."""
         k, m = self.sizes(space)
         return replace(self, k=k, outputs=m)

@@ -64,8 +64,6 @@ Not to be confused with
     ``tldp``, which mixes the same two parts on a grid and certifies the table.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -255,7 +253,7 @@ def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> f
 class KeepingSampler(Sampler):
     """Keep each coordinate of a word, or add noise; then the nearest word."""
 
-    def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
+    def __init__(self, space: MetricSpace, mechanism: "PaperTensor") -> None:
         self.space, self.kept = space, mechanism.kept(space)
         self.noise = mechanism.spread(space)
 

@@ -11,8 +11,6 @@ Everything here is a function of outputs and public data, so each word keeps its
 learns which words were out of vocabulary: ⊥ is one more candidate, with its own likelihood.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,7 +54,7 @@ class Coherence:
     """Nats that a cosine of 1 is worth."""
 
     @classmethod
-    def of(cls, vectors: Floats32, model: Ngrams, weight: float) -> Coherence:
+    def of(cls, vectors: Floats32, model: Ngrams, weight: float) -> "Coherence":
         """Return the vectors of a vocabulary, with the frequencies of a model."""
         shares = np.exp(model.unigrams[: model.n])
         centre = shares @ vectors / shares.sum()

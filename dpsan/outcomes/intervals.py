@@ -7,8 +7,6 @@ and likewise below p.  The bound also holds for N independent events with mean p
 few draws a cell expects.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Final
@@ -44,12 +42,12 @@ class Estimate:
     high: float
 
     @classmethod
-    def exactly(cls, value: float) -> Estimate:
+    def exactly(cls, value: float) -> "Estimate":
         """Return an exact value."""
         return cls(value, value, value)
 
     @classmethod
-    def of_draws(cls, hits: int, draws: int, tail: float) -> Estimate:
+    def of_draws(cls, hits: int, draws: int, tail: float) -> "Estimate":
         """Estimate a probability; each limit is wrong with probability ``tail``."""
         return cls(hits / draws, *clopper_pearson(hits, draws, tail))
 
@@ -62,7 +60,7 @@ class Share:
     total: int
 
     @classmethod
-    def of(cls, hits: Mask) -> Share:
+    def of(cls, hits: Mask) -> "Share":
         """Return the share of those that are true."""
         return cls(int(hits.sum()), len(hits))
 

@@ -12,8 +12,6 @@ Symbols are the words of a vocabulary, ⊥ and four kinds of gaps.  A text is ``
 before, so the words between two of them are a *unit*: it is read without its neighbours.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from dataclasses import dataclass
@@ -172,7 +170,7 @@ class Ngrams:
         return after, _best(second, first, joint, words, self.size, count)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Ngrams:
+    def from_bytes(cls, data: bytes) -> "Ngrams":
         """Return a model from a file whose hash was checked: what it says is not checked again."""
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             _, n, words = stored["format"].tolist()

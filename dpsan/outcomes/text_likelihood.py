@@ -6,8 +6,6 @@ candidate of the largest likelihood (Bayes).  Everything is computed for a block
 time, so the largest matrix is that of the scores, (candidates, records).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -48,15 +46,15 @@ class Texts:
         """Number of words of each text, (t,)."""
         return np.diff(self.starts)
 
-    def beginnings(self, words: int) -> Texts:
+    def beginnings(self, words: int) -> "Texts":
         """Return the first ``words`` words of each text; shorter texts become empty."""
         return self._cut(self.starts[:-1], np.where(self.sizes >= words, words, 0))
 
-    def of(self, numbers: Ids) -> Texts:
+    def of(self, numbers: Ids) -> "Texts":
         """Return the texts of these numbers."""
         return self._cut(self.starts[numbers], self.sizes[numbers])
 
-    def _cut(self, begin: Ids, sizes: Ids) -> Texts:
+    def _cut(self, begin: Ids, sizes: Ids) -> "Texts":
         """Return slices of the words, each as a text."""
         starts = np.append(0, np.cumsum(sizes))
         positions = np.arange(starts[-1]) - np.repeat(starts[:-1] - begin, sizes)

@@ -10,8 +10,6 @@ A list of words may change with a version of dpsan, so a unit stores a word, not
 bytes hold what later draws depend on: which numbers of a pool are taken, and where the dates stand.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -46,7 +44,7 @@ _HELD: Final = 1 << 24
 class Pending:
     """A batch of messages that a memo answers, of which some are being sanitized."""
 
-    settled: Callable[[Pending], Sanitized]
+    settled: "Callable[[Pending], Sanitized]"
     futures: Sequence[Future[Done]]
     """One for the batch, or with an epsilon for each run of texts of one unit."""
     units: Sequence[str] = ()

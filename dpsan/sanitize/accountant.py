@@ -5,8 +5,6 @@ them in one place (:mod:`dpsan.sanitize.statement`); ``verify`` and tests compar
 read no sentence.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -117,7 +115,7 @@ class Accountant:
             records = [sum(records[first:last]) for first, last in bounds]
         self.largest_record = max(self.largest_record, max(records, default=0))
 
-    def merge(self, other: Accountant) -> None:
+    def merge(self, other: "Accountant") -> None:
         """Add another file's totals, or those of a piece of the same file."""
         for action, count in other.counts.items():
             self.counts[action] += count

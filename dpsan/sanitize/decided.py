@@ -1,7 +1,5 @@
 """Texts of which it is decided what is replaced."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -102,7 +100,7 @@ class Decided:
         """Return the number of texts."""
         return len(self.order) - len(self.decision.at) - len(self.decision.articles) - 1
 
-    def in_units(self, unit: Ints) -> Decided:
+    def in_units(self, unit: Ints) -> "Decided":
         """Return the same with another unit of each drawn token."""
         return replace(self, decision=replace(self.decision, unit=unit))
 

@@ -1,7 +1,5 @@
 """Figures of one mechanism on a corpus, over all seeds, with 95 % intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -152,7 +150,7 @@ def over_seeds(values: Sequence[float], bounds: tuple[float, float]) -> Figure:
 
 
 def measure(
-    mechanism: Mechanism, corpus: Corpus, folds: Folds | None, seeds: int, space: MetricSpace
+    mechanism: Mechanism, corpus: Corpus, folds: "Folds | None", seeds: int, space: MetricSpace
 ) -> tuple[dict[str, Figure | None], bool]:
     """Sanitize the texts once for each seed, and attack the outputs.
 

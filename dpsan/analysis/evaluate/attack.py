@@ -1,7 +1,5 @@
 """The attacks on a sanitized text, from reading it to reading it with a model of the language."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -98,7 +96,9 @@ def attacks(
     return tuple(made), int(impossible.sum())
 
 
-def _stronger(pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Guesses) -> Attack:
+def _stronger(
+    pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: "Guesses"
+) -> Attack:
     """Return the attacker with the most correct guesses, of those with each power and weight."""
     made = []
     for (tau, near), guesses in read.items():
@@ -306,7 +306,7 @@ class Reader:
         pairs = product(enumerate(TAUS), enumerate(_NEAR))
         return {(tau, weight): guesses[i, j] for (i, tau), (j, weight) in pairs}
 
-    def _considered(self, outputs: Ids, line: _Line, beside: int) -> Candidates:
+    def _considered(self, outputs: Ids, line: "_Line", beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
 
         Args:

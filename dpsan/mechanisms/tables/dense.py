@@ -4,8 +4,6 @@ A row is computed once for all tokens of its word in a batch.  Sums of parts of 
 that a draw falls in, and only that part is summed up further.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable
@@ -154,7 +152,7 @@ class DenseTable(Table):
         self.block = rows_at_once(space.n)
 
     @classmethod
-    def of_scores(cls, space: MetricSpace, scores: Callable[[Ids], Floats]) -> DenseTable:
+    def of_scores(cls, space: MetricSpace, scores: Callable[[Ids], Floats]) -> "DenseTable":
         """Return the table of weights floor(2^62·exp(-score)), of scores >= 0 up to a cap.
 
         Args:

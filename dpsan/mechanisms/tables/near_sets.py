@@ -3,8 +3,6 @@
 That of a public word is the word itself, with all of that mass.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -47,7 +45,7 @@ class Base(NamedTuple):
         return int(self.weights.sum())
 
     @classmethod
-    def even(cls, words: Ids, mass: int) -> Base:
+    def even(cls, words: Ids, mass: int) -> "Base":
         """Return the base that gives some words, ascending, the weight 1 each."""
         return cls(words.astype(np.int32), np.ones(len(words), dtype=np.int64), mass)
 
