@@ -5,17 +5,8 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option, rows_of
-from dpsan.cli.options import (
-    STDIN,
-    Container,
-    Json,
-    JsonAndFile,
-    Quiet,
-    Reading,
-    Vocabulary,
-    several,
-)
 from dpsan.cli.output import INPUT, OUTPUT, RARE, echo, print_json, results, say
 from dpsan.errors import InputError, UsageError, counted, printable, refuse
 from dpsan.files import compression, same_files
@@ -28,7 +19,7 @@ from dpsan.restore.restoring import Restoring
 
 
 @dataclass(frozen=True, kw_only=True)
-class Headers(Reading, Json):
+class Headers(options.Reading, options.Json):
     """List the columns of a table, or the paths of JSON and Parquet, as --field takes them.
 
     Examples:
@@ -59,7 +50,7 @@ class Headers(Reading, Json):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Index(Json, Vocabulary):
+class Index(options.Json, options.Vocabulary):
     """Build the index of embeddings ahead of the first run, and measure them.
 
     Examples:
@@ -103,7 +94,7 @@ class Index(Json, Vocabulary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(JsonAndFile, Quiet):
+class Train(options.JsonAndFile, options.Quiet):
     """Train a vocabulary of your own on public text, in any language.
 
     Examples:
@@ -161,7 +152,7 @@ class Train(JsonAndFile, Quiet):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restore(Container, Quiet):
+class Restore(options.Container, options.Quiet):
     """Put the originals of a map or memo back into an answer.
 
     Whoever holds the map of 'rewrite --map', or a memo with units, can undo its replacements; to
@@ -181,7 +172,7 @@ class Restore(Container, Quiet):
     """The memo of 'rewrite --only --memo --unit-field'."""
     unit: str | None = option("--unit UNIT", panel=INPUT)
     """With --memo: the unit of all records."""
-    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=several)
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=options.several)
     """Put originals back into this column or JSON path. Repeatable."""
     unit_field: str | None = option("--unit-field NAME", panel=INPUT, capability="takes_units")
     """Use for each record the entries of its unit alone, which this column or JSON path names.
@@ -198,11 +189,11 @@ class Restore(Container, Quiet):
         self.check_rules()
         memo = self.map_ is not None and self.map_.is_dir()
         refuse(memo, f"--map {self.map_}: a directory", f"if it is a memo: --memo {self.map_}")
-        path = None if self.file == STDIN else self.file
+        path = None if self.file == options.STDIN else self.file
         self.check_files(stdin=path is None).check_outside(self.memo)
         name = str(path or "standard input")
-        (kind,) = self.containers([path or STDIN])
-        options = self.read_options(
+        (kind,) = self.containers([path or options.STDIN])
+        given = self.read_options(
             invalid=self.invalid, unit_field=self.unit_field or "", keep_equal=True
         )
         with ExitStack() as stack:
@@ -214,7 +205,7 @@ class Restore(Container, Quiet):
                 packer = compression.packer_for(self.output.name)
                 new = AtomicFile(self.output, force=self.force, private=True, packer=packer)
                 sink = stack.enter_context(new)
-            records = format_for(self.format_, name).read(compression.decompressed(source), options)
+            records = format_for(self.format_, name).read(compression.decompressed(source), given)
             restoring.write(records, sink)
             source.check_unchanged()
             if isinstance(sink, AtomicFile):
