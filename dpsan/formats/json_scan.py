@@ -227,11 +227,7 @@ class Strings(Chosen):
     __slots__ = ("_parts", "end", "raw")
 
     def __init__(
-        self,
-        raw: bytes,
-        position: Position,
-        positions: Positions,
-        decode: Callable[[bytes], str],
+        self, raw: bytes, position: Position, positions: Positions, decode: Callable[[bytes], str]
     ) -> None:
         super().__init__()
         scan = Scan(raw, position, positions)

@@ -259,13 +259,7 @@ def in_turn(
 
 
 def earlier(
-    sort: Codes,
-    block: str,
-    start: Ints,
-    end: Ints,
-    text: Ints,
-    form: Ints,
-    forms: Sequence[str],
+    sort: Codes, block: str, start: Ints, end: Ints, text: Ints, form: Ints, forms: Sequence[str]
 ) -> tuple[Ints, list[tuple[int, list[int]]]]:
     """Return of each date how many of its sort in the text are earlier, 0 of all other tokens, and
     the tokens :func:`in_turn` of texts with ordinals or dates in digits.

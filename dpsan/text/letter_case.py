@@ -206,12 +206,7 @@ class NaturalCase:
         self._capitalised = BoundedCache(capitalised, _MANY)
 
     def write(
-        self,
-        layout: Layout,
-        outputs: list[str],
-        rows: Ids,
-        *,
-        continued: bool = False,
+        self, layout: Layout, outputs: list[str], rows: Ids, *, continued: bool = False
     ) -> Ids:
         """Put the outputs of some texts into natural case, in place.
 

@@ -51,10 +51,7 @@ class Base(NamedTuple):
 
 
 def fill(
-    inputs: Floats32,
-    outputs: Floats32,
-    base: Base,
-    classes: Pair = (None, None),
+    inputs: Floats32, outputs: Floats32, base: Base, classes: Pair = (None, None)
 ) -> dict[str, Any]:
     """Near sets of words as sparse rows.
 
