@@ -5,8 +5,6 @@ read them: 1,284,105 words, 10.3 million, 8 and not 7.999999999999999; those tha
 again (the epsilon of a ``calibrate``) and JSON keep all their digits and do not come here.
 """
 
-from __future__ import annotations
-
 import difflib
 import math
 import os

@@ -4,8 +4,6 @@ Only the public vocabulary is looked at, and draws use public keys: nothing here
 needs to be, and results are repeatable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final

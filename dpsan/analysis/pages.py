@@ -4,8 +4,6 @@ Pages have no script and load nothing.  A verdict comes first, then what passed 
 figures with what they mean, parameters last.  Must not know what a command measures.
 """
 
-from __future__ import annotations
-
 import html
 import math
 import re

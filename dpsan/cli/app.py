@@ -1,7 +1,5 @@
 """The command tree, and the messages of its own errors."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

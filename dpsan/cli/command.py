@@ -4,8 +4,6 @@ Options that several commands share are defined once, in base classes (``options
 checked by the dataclass and not by the parser, so that each message is ours.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable

@@ -9,17 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option
-from dpsan.cli.options import (
-    Container,
-    Json,
-    Page,
-    Privacy,
-    Quiet,
-    Vocabulary,
-    parameters,
-    positive_numbers,
-)
 from dpsan.cli.output import OUTPUT, PRIVACY, echo, print_json, say
 from dpsan.errors import printable, refuse
 from dpsan.sanitize.settings import Settings
@@ -30,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preview(Page, Container, Vocabulary):
+class Preview(options.Page, options.Container, options.Vocabulary):
     """Show your own text at several epsilons, and what an attacker reads back.
 
     The samples must not be published. Only --html writes a file, for its owner alone.
@@ -49,7 +40,7 @@ class Preview(Page, Container, Vocabulary):
     def run(self) -> int:
         """Draw, read back and print."""
         self.check_files()
-        epsilons = positive_numbers("--epsilon", self.epsilon or ["4,6,8,10,12"])
+        epsilons = options.positive_numbers("--epsilon", self.epsilon or ["4,6,8,10,12"])
         inputs = self.input_options(self.file, force_text=False)
         self.check_page()
 
@@ -64,7 +55,7 @@ class Preview(Page, Container, Vocabulary):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanisms(Json, Quiet):
+class Mechanisms(options.Json, options.Quiet):
     """List the mechanisms and their guarantees, or explain some.
 
     Examples:
@@ -129,7 +120,7 @@ _NO_DRAW: Final = "the rules show no output, and no mechanism draws"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Explain(Page, Vocabulary, Privacy):
+class Explain(options.Page, options.Vocabulary, options.Privacy):
     """Show the output distribution of a word, or what the rules of --only do with a text.
 
     Examples:
@@ -180,7 +171,7 @@ class Explain(Page, Vocabulary, Privacy):
 
     def _rules(self, only: str, texts: list[str]) -> int:
         """Explain what becomes of each token of the texts."""
-        alone = {"words", "only", "quiet", *(field.name for field in fields(Page))}
+        alone = {"words", "only", "quiet", *(field.name for field in fields(options.Page))}
         others = sorted(self.typed - alone)
         named = {field.name: str(field.metadata.get("name")) for field in fields(self)}
         refuse(others, f"--only excludes {' and '.join(named[name] for name in others)}", _NO_DRAW)
@@ -224,7 +215,7 @@ def _stdin(quiet: bool) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibrate(Json, Container, Vocabulary, Privacy):
+class Calibrate(options.Json, options.Container, options.Vocabulary, options.Privacy):
     """Find the epsilon that reaches a target, such as 40 % of words unchanged.
 
     The result is on the private side of the target. With FILE it tells a little of the text: round
@@ -262,7 +253,7 @@ class Calibrate(Json, Container, Vocabulary, Privacy):
         target = Target.EPSILON_LDP if self.unchanged is None else Target.UNCHANGED
         wanted = next(value for value in targets if value is not None)
         target.check(wanted)
-        free, values = Settings.read(public=self.public).public, parameters(self.param)
+        free, values = Settings.read(public=self.public).public, options.parameters(self.param)
         kind = mechanism_class(self.mechanism)
         if free is not None:
             check_base(kind, "public words")

@@ -5,8 +5,6 @@ and position of any other exception are shown.  Of the signals that end the prog
 decides, and what follows is not heard.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import errno

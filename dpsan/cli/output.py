@@ -94,9 +94,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Collection[int] = (),
+    columns: Sequence[str], rows: Sequence[Sequence[str]], right: Collection[int] = ()
 ) -> None:
     """Print a table on standard output, one line a row; on a terminal wrapped to its width.
 

@@ -6,8 +6,6 @@ its own directory.  Its keys are the long names of the options on which an outpu
 an option given several times.  Options on the command line win.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tomllib

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from dpsan.cli.guard import Interrupted
-from dpsan.cli.options import STDIN
+from dpsan.cli import guard, options, rewrite_options
 from dpsan.cli.output import say
-from dpsan.cli.rewrite_options import Completed
 from dpsan.cli.rewrite_request import Request
 from dpsan.errors import CacheError, counted, number, printable, refuse
 from dpsan.formats.kinds import described_in
@@ -82,7 +80,7 @@ def _built(request: Request) -> tuple[Run, Path]:
     if request.verbose and not request.only:
         words = sanitizer.embeddings
         say(f"{number(words.n)} words of {number(words.d)} dimensions ready")
-    if request.inputs == [STDIN] and sys.stdin.isatty() and not request.quiet:
+    if request.inputs == [options.STDIN] and sys.stdin.isatty() and not request.quiet:
         say("reading from the terminal; end with Ctrl-D")
     kind: Callable[..., Run] = Run
     if request.engine == "ray":
@@ -134,7 +132,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
 
     from dpsan.privacy.randomness import derive_key
 
-    completed, left_out = Completed(request), None
+    completed, left_out = rewrite_options.Completed(request), None
     try:
         with ExitStack() as stack:
             enter = stack.enter_context
@@ -185,7 +183,7 @@ def _executed(request: Request, run: Run, cache: Path) -> Result:
                 result.memo = history.memo.totals() if history.memo else None
                 result.ledger = history.ledger.totals() if history.ledger else None
             return result
-    except Interrupted:
+    except guard.Interrupted:
         say(completed.message())
         raise
 

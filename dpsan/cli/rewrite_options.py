@@ -18,8 +18,7 @@ from dpsan.errors import OutputError, refuse
 from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import stream_number
 from dpsan.restore.map_file import is_bare
-from dpsan.run.run import is_finished, plan_outputs
-from dpsan.run.side_outputs import NAME
+from dpsan.run import run, side_outputs
 
 _ABSENT = 0
 
@@ -152,7 +151,7 @@ class RewriteOptions(Container, Sanitizing):
     def outputs(self) -> Iterator[Path]:
         """Yield what is written, one for each input, with ``-O`` or ``-i``."""
         if self.output_dir is not None:
-            yield from plan_outputs(self.inputs, self.output_dir, self.roots)
+            yield from run.plan_outputs(self.inputs, self.output_dir, self.roots)
         elif self.in_place:
             yield from self.inputs
 
@@ -217,13 +216,13 @@ class RewriteOptions(Container, Sanitizing):
             else:
                 uses.add(Use.WRITTEN if self.in_place else Use.READ, "input", path)
         if self.output_dir is not None:
-            uses.add(Use.WRITTEN, NAME, self.output_dir / NAME)
+            uses.add(Use.WRITTEN, side_outputs.NAME, self.output_dir / side_outputs.NAME)
             made: dict[str, Path] = {}
             for path, target in zip(self.inputs, self.outputs, strict=True):
                 first = made.setdefault(str(target), path)
                 what = f"{first} and {path} would both be written to {target}"
                 refuse(first is not path, what)
-                there = self.resume and is_finished(path, target)
+                there = self.resume and run.is_finished(path, target)
                 uses.add(Use.STANDING if there else Use.WRITTEN, "output", target)
         elif self.output is not None:
             there = stream_number(self.output) is not None

@@ -4,8 +4,6 @@ A run of one command does not import the others, and help is plain text in secti
 that draws boxes takes longer to import than everything else that ``dpsan --help`` does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial

@@ -1,27 +1,15 @@
 """Commands about what rewrite uses and writes: restore, headers, index, train."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack, nullcontext
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from dpsan.cli import options
 from dpsan.cli.command import argument, flag, option, rows_of
-from dpsan.cli.options import (
-    STDIN,
-    Container,
-    Json,
-    JsonAndFile,
-    Quiet,
-    Reading,
-    Vocabulary,
-    several,
-)
 from dpsan.cli.output import INPUT, OUTPUT, RARE, echo, print_json, results, say
 from dpsan.errors import InputError, UsageError, counted, printable, refuse
+from dpsan.files import compression, same_files
 from dpsan.files.atomic_files import AtomicFile, Sink
-from dpsan.files.compression import decompressed, packer_for
-from dpsan.files.same_files import FileUses, Use
 from dpsan.files.source import FileSource, opened_input
 from dpsan.formats.kinds import described_in, format_for
 from dpsan.formats.passing import LEFT_OUT, noted_lines
@@ -30,7 +18,7 @@ from dpsan.restore.restoring import Restoring
 
 
 @dataclass(frozen=True, kw_only=True)
-class Headers(Reading, Json):
+class Headers(options.Reading, options.Json):
     """List the columns of a table, or the paths of JSON and Parquet, as --field takes them.
 
     Examples:
@@ -57,7 +45,7 @@ class Headers(Reading, Json):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Index(Json, Vocabulary):
+class Index(options.Json, options.Vocabulary):
     """Build the index of embeddings ahead of the first run, and measure them.
 
     Examples:
@@ -92,16 +80,16 @@ class Index(Json, Vocabulary):
         """Return the embeddings; None stands for those that come with dpsan."""
         return [*self.files] if self.files else [self.embeddings]
 
-    def add_files(self, uses: FileUses) -> None:
+    def add_files(self, uses: same_files.FileUses) -> None:
         """Take in all files of the embeddings."""
         from dpsan.embeddings.loading import files_of  # heavy import
 
         for path in self._paths:
-            uses.add(Use.READ, "--embeddings", *files_of(path))
+            uses.add(same_files.Use.READ, "--embeddings", *files_of(path))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Train(JsonAndFile, Quiet):
+class Train(options.JsonAndFile, options.Quiet):
     """Train a vocabulary of your own on public text, in any language.
 
     Examples:
@@ -113,7 +101,7 @@ class Train(JsonAndFile, Quiet):
     texts: list[Path] = argument("PUBLIC...")
     """Public text in UTF-8, or .gz of it: its words will be in every output, and FILE says how
     often each occurs. Never private text."""
-    output: Path = option("-o, --output FILE", MISSING, use=Use.WRITTEN)
+    output: Path = option("-o, --output FILE", MISSING, use=same_files.Use.WRITTEN)
     """The vocabulary, NAME.npz, for -E."""
     words: int = option("--words N", 32_000, min=100)
     """Largest number of words."""
@@ -159,7 +147,7 @@ class Train(JsonAndFile, Quiet):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restore(Container, Quiet):
+class Restore(options.Container, options.Quiet):
     """Put the originals of a map or memo back into an answer.
 
     Whoever holds the map of 'rewrite --map', or a memo with units, can undo its replacements; to
@@ -179,12 +167,12 @@ class Restore(Container, Quiet):
     """The memo of 'rewrite --only --memo --unit-field'."""
     unit: str | None = option("--unit UNIT", panel=INPUT)
     """With --memo: the unit of all records."""
-    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=several)
+    field: list[str] | None = option("-k, --field NAME", panel=INPUT, callback=options.several)
     """Put originals back into this column or JSON path. Repeatable."""
     unit_field: str | None = option("--unit-field NAME", panel=INPUT, capability="takes_units")
     """Use for each record the entries of its unit alone, which this column or JSON path names.
     Default: the whole map, but for replacements of which units disagree."""
-    output: Path | None = option("-o, --output FILE", use=Use.WRITTEN, panel=OUTPUT)
+    output: Path | None = option("-o, --output FILE", use=same_files.Use.WRITTEN, panel=OUTPUT)
     """Write to FILE, for its owner alone."""
     force: bool = flag("--force", panel=OUTPUT)
     """Replace an existing FILE."""
@@ -196,11 +184,11 @@ class Restore(Container, Quiet):
         self.check_rules()
         memo = self.map_ is not None and self.map_.is_dir()
         refuse(memo, f"--map {self.map_}: a directory", f"if it is a memo: --memo {self.map_}")
-        path = None if self.file == STDIN else self.file
+        path = None if self.file == options.STDIN else self.file
         self.check_files(stdin=path is None).check_outside(self.memo)
         name = str(path or "standard input")
-        (kind,) = self.containers([path or STDIN])
-        options = self.read_options(
+        (kind,) = self.containers([path or options.STDIN])
+        given = self.read_options(
             invalid=self.invalid, unit_field=self.unit_field or "", keep_equal=True
         )
         with ExitStack() as stack:
@@ -209,10 +197,10 @@ class Restore(Container, Quiet):
             source = stack.enter_context(standard if path is None else opened_input(path))
             sink = Sink("standard output", 1)
             if self.output is not None:
-                packer = packer_for(self.output.name)
+                packer = compression.packer_for(self.output.name)
                 new = AtomicFile(self.output, force=self.force, private=True, packer=packer)
                 sink = stack.enter_context(new)
-            records = format_for(self.format_, name).read(decompressed(source), options)
+            records = format_for(self.format_, name).read(compression.decompressed(source), given)
             restoring.write(records, sink)
             source.check_unchanged()
             if isinstance(sink, AtomicFile):

@@ -1,7 +1,5 @@
 """Opening embedding files: regular files only, gzip with a bound, lines with a limit, digests."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

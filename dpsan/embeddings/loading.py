@@ -1,7 +1,5 @@
 """Loading embedding files: open, find out the format, read, sum up."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -16,8 +16,6 @@ gensim's reader is not used: it allocates what the header says, takes 1_000 for 
 say which line is wrong and is slower than the blocks parsed here.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

@@ -13,8 +13,6 @@ no lock; every load verifies owner, type, size and SHA-256, and anything that do
 absent.  The file is read, not mapped: a truncated map kills the process.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -5,8 +5,6 @@ tokens are counted, the words of widest use are chosen, gensim trains skip-gram 
 in random order, their mean is removed, and spellings are counted where a capital tells something.
 """
 
-from __future__ import annotations
-
 import io
 import logging
 import os

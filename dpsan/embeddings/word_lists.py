@@ -1,7 +1,5 @@
 """Lists of words, of dpsan and of users: public words, classes of words."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import re

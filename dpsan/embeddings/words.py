@@ -1,7 +1,5 @@
 """The words, their vectors and their public classes, as every loader returns them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar

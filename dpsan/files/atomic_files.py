@@ -3,8 +3,6 @@
 This is a privacy rule too: a run that repeats a half-published file publishes two noisings of it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat
@@ -16,7 +14,6 @@ from typing import Any, Final, Protocol, Self
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
 from dpsan.files import source
-from dpsan.files.source import closing_descriptor
 
 _ACL: Final = "system.posix_acl_access"
 """An access control list, which is not copied."""
@@ -331,7 +328,7 @@ def append_synced(path: Path, line: bytes) -> None:
         OutputError: it is not a regular file, or cannot be written.
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with closing_descriptor(os.open(path, flags)) as descriptor:
+    with source.closing_descriptor(os.open(path, flags)) as descriptor:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OutputError(f"{path}: not a regular file", "move it away")
         with _all_or_nothing(descriptor):

@@ -4,8 +4,6 @@ Names ending in ``.gz`` and, with an extra, ``.zst`` are compressed.  The same b
 compressed bytes: no time and no name in the header.
 """
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import io

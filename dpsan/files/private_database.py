@@ -9,8 +9,6 @@ checksums.  A rollback journal and ``synchronous=EXTRA`` make each commit comple
 before anything that depends on it is written elsewhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ Every file is opened without following a symbolic link, and checked on the open 
 SQLite database, so are the files that SQLite keeps beside it.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -4,8 +4,6 @@ Files are compared by device and inode, so through links too; a file that is yet
 directory and name.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from enum import Enum, auto

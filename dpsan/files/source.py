@@ -7,8 +7,6 @@ belongs to nobody.  Where the file system has no locks, nothing is removed.  A f
 its final name without replacing what must stay.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib
@@ -78,7 +76,7 @@ _NO_PATHS: Final = (
 
 
 @contextmanager
-def opened_input(path: Path, *, hints: bool = True) -> Iterator[FileSource]:
+def opened_input(path: Path, *, hints: bool = True) -> "Iterator[FileSource]":
     """Open an input to read: a file, a pipe or a device.
 
     Args:

@@ -15,8 +15,6 @@ has to be, or if its column's header is, or without a header if all other cells 
 never because its old text was, whose words that would tell of.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -20,8 +20,6 @@ seen, :data:`_HELD` at most, and without it the input fails with nothing written
 (:class:`~dpsan.formats.passing.Positions`).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,9 +27,8 @@ from typing import ClassVar, Final
 
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
-from dpsan.formats import json_scan
+from dpsan.formats import json_scan, kinds
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.kinds import known_paths, named_otherwise
 from dpsan.formats.passing import PERSONS, Fields, Position, Positions, shown_names
 from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
@@ -195,7 +192,7 @@ class JsonReader:
         """Return a hint that lists the fields, as far as they are schema; else nothing."""
         fields = self.positions.fields
         every = fields.chosen | fields.others
-        there = [*every] if fields.chosen else known_paths(every)
+        there = [*every] if fields.chosen else kinds.known_paths(every)
         return f"fields: {shown_names(there)}" if there != ["*"] else ""
 
 
@@ -236,7 +233,7 @@ def _lines(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             yield Record(line, [], Unchanged(raw + ending), owes=owes)
             continue
         array = line == 1 and raw.lstrip().startswith(b"[")
-        other = named_otherwise("jsonl", source.name)
+        other = kinds.named_otherwise("jsonl", source.name)
         hint = "one JSON array? -f json reads it" if array else other
         if line == 1 and raw.strip() == b"{":
             hint = "records of several lines? -f json reads them"
@@ -303,7 +300,7 @@ def _items(source: Source, options: ReadOptions, reader: JsonReader) -> Iterator
             at = after
     except MalformedError as error:
         at = json_scan.after_space(data, error.at)
-        hint = _QUOTED * (data[at : at + 1] == b"'") or named_otherwise("json", source.name)
+        hint = _QUOTED * (data[at : at + 1] == b"'") or kinds.named_otherwise("json", source.name)
         wrong = MalformedError(at, "invalid JSON", hint)
         raise wrong.in_file(source.name, data) from None
     yield Record(line, [], Unchanged(data[at:]), part="frame")

@@ -4,8 +4,6 @@ NaN and Infinity, as Python writes them, pass too.  A string may hold JSON itsel
 the arguments of a tool: where a path leads on into it, its own strings are chosen, it stays JSON.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -185,7 +183,7 @@ class Chosen:
         self.seen: set[int] = set()
         """Fields that there are, also with null."""
 
-    def take(self, text: str, position: Position, positions: Positions) -> Part:
+    def take(self, text: str, position: Position, positions: Positions) -> "Part":
         """Take in a string, or what is chosen of the JSON object or list that it is.
 
         Args:
@@ -229,11 +227,7 @@ class Strings(Chosen):
     __slots__ = ("_parts", "end", "raw")
 
     def __init__(
-        self,
-        raw: bytes,
-        position: Position,
-        positions: Positions,
-        decode: Callable[[bytes], str],
+        self, raw: bytes, position: Position, positions: Positions, decode: Callable[[bytes], str]
     ) -> None:
         super().__init__()
         scan = Scan(raw, position, positions)

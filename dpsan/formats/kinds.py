@@ -9,8 +9,6 @@ headers`` sees them all.  A message shows them where one of them is a usual name
 as ``id`` or ``text``, so that the others are names as well.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
@@ -18,8 +16,7 @@ from pathlib import Path, PurePath
 from typing import Any, Final, NamedTuple, cast
 
 from dpsan.errors import DpsanError, InputError, UsageError, check_name, refuse
-from dpsan.files.compression import open_decompressed
-from dpsan.files.packages import imported, installed
+from dpsan.files import compression, packages
 from dpsan.files.source import Source
 from dpsan.formats.base import Format, ReadOptions
 from dpsan.formats.passing import shown_names
@@ -77,7 +74,7 @@ def brought() -> Mapping[str, Any]:
 
     A name or suffix of dpsan's own is none of theirs.
     """
-    return installed("dpsan.formats", _OWN)
+    return packages.installed("dpsan.formats", _OWN)
 
 
 def named_otherwise(names: str, path: str) -> str:
@@ -110,7 +107,7 @@ def format_class(name: str, path: str) -> type[Format]:
     """Return the class of a format.  Raises UsageError: unknown name."""
     home = FORMATS.get(name := format_name(name, path))
     if home is None:
-        return cast("type[Format]", imported(brought()[name], Format)[0])
+        return cast("type[Format]", packages.imported(brought()[name], Format)[0])
     return cast("type[Format]", getattr(import_module(home.module), home.kind))
 
 
@@ -119,7 +116,7 @@ def described_in(kind: type[Format]) -> str:
     if kind.name in FORMATS:
         return MANUAL
     entry = brought()[kind.name]
-    _, path, digest = imported(entry, Format)
+    _, path, digest = packages.imported(entry, Format)
     return f"{entry.dist and entry.dist.name}, {path.name}, SHA-256 {digest[:16]}, {UNREVIEWED}"
 
 
@@ -231,7 +228,7 @@ def headers(path: Path, name: str, options: ReadOptions) -> list[str]:
         InputError: the file cannot be read.
     """
     kind = format_class(name, str(path))
-    with open_decompressed(path) as source:
+    with compression.open_decompressed(path) as source:
         if not kind.takes_fields:
             refuse_suffix(str(path))
             refuse_document(source, source.read())

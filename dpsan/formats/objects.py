@@ -1,7 +1,5 @@
 """The chosen strings of a Python value, and the value with other strings in their places."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping
 from functools import lru_cache

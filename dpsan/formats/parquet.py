@@ -10,8 +10,6 @@ Parquet is read from its end, so it needs a file: a pipe would have to be copied
 private text does not belong.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -5,8 +5,6 @@ that Arrow reads, and times of 96 bits stay such.  How else a type is stored (a 
 numbers or in bytes), encodings and pages are those of pyarrow.
 """
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Iterator

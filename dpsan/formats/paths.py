@@ -13,8 +13,6 @@ Grammar::
 inside of it.  ``--except`` leaves out a place and all that is inside of it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -209,7 +207,7 @@ class Place:
         self._children: dict[Step, Place | None] = {}
         """By a step that a path has next; Wild() for all other names, where none has a stem."""
 
-    def child(self, step: Step) -> Place | None:
+    def child(self, step: Step) -> "Place | None":
         """Return the place one step further in, None: nothing is chosen there.
 
         Args:
@@ -222,7 +220,7 @@ class Place:
             self._children[alike] = self._child(step)
         return self._children[alike]
 
-    def _child(self, step: Step) -> Place | None:
+    def _child(self, step: Step) -> "Place | None":
         live = set[tuple[int, int]]()
         for number, at in self._live:
             steps = self._fields[number].steps

@@ -11,8 +11,6 @@ spans.  Without ``record``, there is one object for each record that has a text,
 object has the record's ``text``, it must be the same.  Lines are read in step with the records.
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Container, Generator, Iterator
 from contextlib import closing

@@ -5,8 +5,6 @@ A carriage return before the newline is white space of the record and is unchang
 order mark at the very start is kept and is not part of the first record.
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable, Iterator
 from functools import partial

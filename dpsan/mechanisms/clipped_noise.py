@@ -159,8 +159,6 @@ Not to be confused with
     ``trlaplace``, the same noise with a calibration that holds.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 

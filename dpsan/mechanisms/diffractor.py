@@ -54,8 +54,6 @@ Not to be confused with
     ``diffractor``, which draws every word and is proved.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -118,8 +118,6 @@ Not to be confused with
     far words as often as they are many.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any, Final

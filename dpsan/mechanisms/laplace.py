@@ -110,8 +110,6 @@ Not to be confused with
     a projection drawn afresh and kept secret, for which no such factor can be computed.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 import numpy as np
 
 from dpsan.errors import Hint, UsageError, check_positive, unknown_name
-from dpsan.mechanisms.tables import PointSampler, Sampler, Table
-from dpsan.mechanisms.tables.near_sets import Base, Group, with_floor
-from dpsan.mechanisms.tables.sparse import SparseTable, integer_loss
+from dpsan.mechanisms.tables import PointSampler, Sampler, Table, near_sets, sparse
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
@@ -329,10 +327,10 @@ class BaseResponse(IntegerResponse):
     """True if near is by the distance of the space, else by the cosine."""
     if TYPE_CHECKING:  # the order of fields is that of the parameters
         public: tuple[int, ...]
-        groups: tuple[Group, ...]
+        groups: tuple[near_sets.Group, ...]
 
     @abstractmethod
-    def base(self, space: MetricSpace) -> Base:
+    def base(self, space: MetricSpace) -> near_sets.Base:
         """Return the outputs, their integer weights, and the mass of near sets.
 
         Raises:
@@ -341,15 +339,15 @@ class BaseResponse(IntegerResponse):
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         """Pure LDP; no metric needed."""
-        base = with_floor(self.base(space), self.groups, space.n)
+        base = near_sets.with_floor(self.base(space), self.groups, space.n)
         # That of the exact integer distribution, which is never above epsilon.
-        loss = min(self.epsilon, integer_loss(self.epsilon, base.total, base.mass))
+        loss = min(self.epsilon, sparse.integer_loss(self.epsilon, base.total, base.mass))
         return self.promise(loss, public_words=len(self.public))
 
-    def table(self, space: MetricSpace) -> SparseTable:
+    def table(self, space: MetricSpace) -> sparse.SparseTable:
         """Return the table of the base and its near sets."""
         given = self.base(space), self.epsilon, self.public
-        return SparseTable(space, *given, euclidean=self.euclidean, groups=self.groups)
+        return sparse.SparseTable(space, *given, euclidean=self.euclidean, groups=self.groups)
 
 
 def certify(mechanism: Mechanism, space: MetricSpace) -> Certificate | None:

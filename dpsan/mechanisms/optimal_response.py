@@ -61,8 +61,6 @@ Not to be confused with
     epsilon.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import field, replace
@@ -72,8 +70,7 @@ import numpy as np
 from dpsan.embeddings.words import wanted_outputs
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import BaseResponse, parameter
-from dpsan.mechanisms.tables import public_base
-from dpsan.mechanisms.tables.near_sets import Base, Group
+from dpsan.mechanisms.tables import near_sets, public_base
 from dpsan.space.arrays import cosine_unit
 from dpsan.space.metric_space import MetricSpace
 
@@ -95,7 +92,7 @@ class OptimalResponse(BaseResponse):
     )
     public: tuple[int, ...] = field(default=(), repr=False)
     """Row numbers of public words."""
-    groups: tuple[Group, ...] = field(default=(), repr=False)
+    groups: tuple[near_sets.Group, ...] = field(default=(), repr=False)
     """Words that are one input, for classes of words."""
 
     def __post_init__(self) -> None:
@@ -104,7 +101,7 @@ class OptimalResponse(BaseResponse):
         if not re.fullmatch(r"[0-3](\.\d*)?|4(\.0*)?|\.\d+", self.prior):
             raise UsageError(f"prior must be a number from 0 to 4 (got {self.prior})")
 
-    def base(self, space: MetricSpace) -> Base:
+    def base(self, space: MetricSpace) -> near_sets.Base:
         """Outputs, their integer weights, and the mass of near sets.
 
         Raises:
@@ -113,7 +110,7 @@ class OptimalResponse(BaseResponse):
         alone = replace(self, groups=())
         return space.once(("base", alone), lambda: alone._base(space))
 
-    def _base(self, space: MetricSpace) -> Base:
+    def _base(self, space: MetricSpace) -> near_sets.Base:
         solved, classes = public_base.solved_base(space, self.task(space)), space.classes
         named = None
         if classes is not None:
@@ -132,14 +129,14 @@ class OptimalResponse(BaseResponse):
             space.counts, space.n, int(words[-1]) + 1, self.frequency, cosine_unit(space.d)
         )
         mass = min(max(1, math.floor(wanted * total + 0.5)), total)
-        return Base(words, weights, mass, None if added is None else added[words])
+        return near_sets.Base(words, weights, mass, None if added is None else added[words])
 
     def task(self, space: MetricSpace) -> public_base.BaseTask:
         """Return the task of solving for its base."""
         point, prior = public_base.nearest_epsilon(self.epsilon), float(self.prior)
         return public_base.BaseTask(point, prior, self.similarity, self.frequency)
 
-    def resolved(self, space: MetricSpace) -> OptimalResponse:
+    def resolved(self, space: MetricSpace) -> "OptimalResponse":
         """With the mass that ``auto`` stands for."""
         base = self.base(space)
         return replace(self, mass=base.mass / base.total)

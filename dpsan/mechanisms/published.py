@@ -107,8 +107,6 @@ Not to be confused with
     ``tem``, whose words beyond a fixed distance keep a small probability.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Final
@@ -118,10 +116,9 @@ import numpy as np
 from dpsan.mechanisms.mechanism import IntegerResponse, Mechanism, parameter
 from dpsan.mechanisms.tables import Sampler, dense
 from dpsan.mechanisms.tables.orders import Clusters
+from dpsan.privacy import randomness, rounding
 from dpsan.privacy.certificate import MATRIX_WORDS, WEIGHT_ERROR, Certificate, euclidean
 from dpsan.privacy.guarantee import Claim, Guarantee
-from dpsan.privacy.randomness import Streams
-from dpsan.privacy.rounding import LaplaceCoordinates
 from dpsan.space.arrays import Floats, Ids, Integers, by_word
 from dpsan.space.metric_space import MetricSpace
 
@@ -298,9 +295,9 @@ class RanTextSampler(Sampler):
         weights[apart == 0] = 1.0
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def sample(self, ids: Ids, streams: Streams) -> Ids:
+    def sample(self, ids: Ids, streams: randomness.Streams) -> Ids:
         out = streams.integers("unknown", self.space.n).astype(np.int64)
-        noise = LaplaceCoordinates(1.0)(streams, self.space.d) * self.scales
+        noise = rounding.LaplaceCoordinates(1.0)(streams, self.space.d) * self.scales
         radii = np.linalg.norm(noise, axis=1)
         drawn = streams.uniform("word")[:, 0]
         listed = np.flatnonzero(ids < self.space.n)

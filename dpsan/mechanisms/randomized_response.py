@@ -109,8 +109,6 @@ Source
     This project.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from dataclasses import field, replace
@@ -205,7 +203,7 @@ class KnnResponse(BaseResponse):
 
         return max(pairs, key=cosine)
 
-    def resolved(self, space: MetricSpace) -> KnnResponse:
+    def resolved(self, space: MetricSpace) -> "KnnResponse":
         """With the K and M that ``auto`` stands for."""
         k, m = self.sizes(space)
         return replace(self, k=k, outputs=m)
@@ -352,15 +350,14 @@ class GroupResponse(IntegerResponse):
     source = "dpsan §group-response"
 
     epsilon: float = 0.0
-    """LDP epsilon between two numbers of one form that are drawn by value, in nats; else 0."""
+    """No word has a loss: nothing is said of which of its group it was."""
 
     def __post_init__(self) -> None:
-        if self.epsilon:
-            super().__post_init__()
+        """Take an epsilon of 0."""
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         return self.promise(
-            epsilon_ldp=self.epsilon,
+            epsilon_ldp=0.0,
             only_groups=True,
             why="the output depends on the group of a drawn word, and on no word",
         )

@@ -31,8 +31,6 @@ Not to be confused with
     ``tem``, which is the proved form of the same idea.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, Final

@@ -64,15 +64,12 @@ Not to be confused with
     ``tldp``, which mixes the same two parts on a grid and certifies the table.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism, parameter
@@ -81,7 +78,7 @@ from dpsan.privacy import noise_formulas as formulas
 from dpsan.privacy.guarantee import Arithmetic, Guarantee, Loss
 from dpsan.privacy.randomness import Streams
 from dpsan.privacy.rounding import GaussianCoordinates, LaplaceCoordinates, NoiseDistribution
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Array, Floats, Floats32, Ids
 from dpsan.space.metric_space import MetricSpace
 
 _TAIL: Final = 0.05
@@ -90,10 +87,10 @@ _CELLS: Final = 1 << 16
 """Largest number of grid points for which the distribution over words is computed."""
 
 
-def principal_components(space: MetricSpace, dimensions: int) -> NDArray[np.float32]:
+def principal_components(space: MetricSpace, dimensions: int) -> Floats32:
     """Centred vectors projected to the directions of largest variance, (n, D), cached."""
 
-    def build() -> dict[str, NDArray[Any]]:
+    def build() -> dict[str, Array]:
         axes = space.variance()[1][:, ::-1][:, :dimensions]
         return {"points": space.moved(axes, space.centroid)}
 
@@ -256,7 +253,7 @@ def true_delta(noise: Noise, epsilon: float, kept: float, coordinates: int) -> f
 class KeepingSampler(Sampler):
     """Keep each coordinate of a word, or add noise; then the nearest word."""
 
-    def __init__(self, space: MetricSpace, mechanism: PaperTensor) -> None:
+    def __init__(self, space: MetricSpace, mechanism: "PaperTensor") -> None:
         self.space, self.kept = space, mechanism.kept(space)
         self.noise = mechanism.spread(space)
 

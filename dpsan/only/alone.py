@@ -6,16 +6,13 @@ its usual spelling, whatever capitals it has.  The kind of a string is a functio
 is recognized as with ``--only``, and its form says what may be drawn.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
 from dpsan.embeddings.word_lists import CONTACTS
-from dpsan.only import strings
-from dpsan.only.dates import day_forms
+from dpsan.only import dates, strings
 from dpsan.only.forms import ANY_YEAR, pattern, rows, table_text, unsized
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
@@ -126,7 +123,7 @@ class Alone:
         if group in _YEARS:
             marks = ANY_YEAR + marks[1:]
         if group == "daymonth":
-            (marks,) = day_forms([marks], [0])
+            (marks,) = dates.day_forms([marks], [0])
         return template(group, unsized(marks))
 
     def _date(self, text: str, parts: Sequence[tuple[int, int, str, str]]) -> Kind:

@@ -4,17 +4,14 @@ Which of both stood in a text would show how the word behind it began.  That wor
 tags, ``an <b>Italian``, or in the next text of a page, where the tag ends this one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.only.hashes import Places
 from dpsan.only.local_parts import NAMED
-from dpsan.only.view import GAP, LOWER, ONE, TITLE, Codes, View, among
+from dpsan.only.view import GAP, LOWER, ONE, TITLE, Codes, Shorts, View, among
 
 BEHIND_ARTICLE: Final = [GAP[name] for name in ("space", "line", "open", "dash")]
 """Gaps between an article and its word."""
@@ -23,7 +20,7 @@ _TAG: Final = 16
 
 
 def one_article(
-    pair: list[int], func: int, label: Codes, caps: Codes, gap: Codes, trigger: NDArray[np.int16]
+    pair: list[int], func: int, label: Codes, caps: Codes, gap: Codes, trigger: Shorts
 ) -> None:
     """Let *a* and *an* be one trigger, in place; before a dot or a hyphen they are letters.
 
@@ -45,7 +42,7 @@ def one_article(
 
 
 def no_triggers(
-    code: Mapping[str, int], label: Codes, caps: Codes, gap: Codes, trigger: NDArray[np.int16]
+    code: Mapping[str, int], label: Codes, caps: Codes, gap: Codes, trigger: Shorts
 ) -> None:
     """Let function words be words, in place, where they are surnames: Mr. Im, mr case, Hui Min.
 

@@ -1,16 +1,13 @@
 """Characters of a block: their classes, patterns of capitals, gaps, and where strings may stand."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.only.hashes import Hashes, salted
+from dpsan.only.hashes import Hashes, Words64, salted
 from dpsan.only.view import (
     GAP,
     LOWER,
@@ -21,7 +18,9 @@ from dpsan.only.view import (
     UPPER,
     Codes,
     Flags,
+    Indices,
     Ints,
+    Points,
     changes,
     distinct,
 )
@@ -72,21 +71,21 @@ class Block:
     """The characters of texts (n), with :data:`BETWEEN` around each text."""
 
     text: str
-    points: NDArray[np.uint32]
-    small: NDArray[np.uint32]
+    points: Points
+    small: Points
     """Folded code points."""
     bits: Codes
     """Classes of the characters."""
     hashes: Hashes
     capitals: Ints
     """Number of capitals before each place, (n + 1)."""
-    marks: NDArray[np.intp]
+    marks: Indices
     """Where apostrophes stand, ascending."""
     edges: Ints
     """Where the texts begin and end, ascending."""
 
 
-def zones(block: Block, letters: Flags) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def zones(block: Block, letters: Flags) -> tuple[Indices, Indices]:
     """Return where runs of chunks between white space that may hold strings begin and end, with
     the short chunk behind.  No run goes on in another text: long ones are cut in pieces, and where
     depends on nothing but the text.
@@ -184,9 +183,7 @@ def gaps(block: Block, start: Ints, end: Ints) -> Codes:
     return out
 
 
-def firsts(
-    hashed: NDArray[np.uint64], stem: NDArray[np.uint64], unit: Ints, wanted: Flags
-) -> tuple[Ints, Ints]:
+def firsts(hashed: Words64, stem: Words64, unit: Ints, wanted: Flags) -> tuple[Ints, Ints]:
     """Return the first token of the unit with the same word, and with the same stem."""
     n = len(hashed)
     equal = np.arange(n, dtype=np.int32)

@@ -5,8 +5,6 @@ does not tell, the other dates of its text do: what is public of a date is wheth
 12 and whether a number below 10 has a zero.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -16,7 +14,6 @@ from itertools import compress
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.only.forms import (
     DAY_FIRST,
@@ -29,7 +26,7 @@ from dpsan.only.forms import (
     YEAR_FIRST,
     YEARS,
 )
-from dpsan.only.view import distinct, ranks
+from dpsan.only.view import Codes, Indices, Ints, distinct, ranks
 
 LABELS: Final = ("daymonth", "monthday", "over5", "over20", "over7", "over10", "over12", "pair")
 """Labels of days: of a date, and alone."""
@@ -239,7 +236,7 @@ def _afternoon(text: str, hour: int) -> int:
 
 
 def in_turn(
-    sort: NDArray[np.uint8], values: Sequence[int], text: NDArray[np.int32], at: NDArray[np.intp]
+    sort: Codes, values: Sequence[int], text: Ints, at: Indices
 ) -> list[tuple[int, list[int]]]:
     """Return the tokens of each day (0) and month (1) of a text, the least first.
 
@@ -262,14 +259,8 @@ def in_turn(
 
 
 def earlier(
-    sort: NDArray[np.uint8],
-    block: str,
-    start: NDArray[np.int32],
-    end: NDArray[np.int32],
-    text: NDArray[np.int32],
-    form: NDArray[np.int32],
-    forms: Sequence[str],
-) -> tuple[NDArray[np.int32], list[tuple[int, list[int]]]]:
+    sort: Codes, block: str, start: Ints, end: Ints, text: Ints, form: Ints, forms: Sequence[str]
+) -> tuple[Ints, list[tuple[int, list[int]]]]:
     """Return of each date how many of its sort in the text are earlier, 0 of all other tokens, and
     the tokens :func:`in_turn` of texts with ordinals or dates in digits.
 

@@ -1,7 +1,5 @@
 """Doses that the drawn medicine has, by a public table: a function of what was drawn alone."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect
 from collections import defaultdict

@@ -6,23 +6,20 @@ Rules run from top to bottom; each one sees what the rules above have drawn.  No
 trigger word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial, reduce
 from operator import or_
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.only import relations
 from dpsan.only.packed import SMALL, Combined, Packed
 from dpsan.only.rules import PASS, PATTERNS, UNDECIDED, Position, Rules
-from dpsan.only.view import GAP, KEPT, Codes, Flags, Ints, View, among
+from dpsan.only.view import GAP, KEPT, Codes, Flags, Indices, Ints, Shorts, View, among
 
 
-def _context(rules: Rules, found: Packed, name: str) -> NDArray[np.intp]:
+def _context(rules: Rules, found: Packed, name: str) -> Indices:
     """Return the words of a kind, ascending."""
     tests = [test for test in rules.contexts[name] if found.present[test]]
     places = [found.begins([test]) for test in tests] or [np.zeros(0, np.intp)]
@@ -50,7 +47,7 @@ class Match:
         words = partial(_context, rules, self._found)  # no method: a cycle would keep all arrays
         self.state = relations.State(view, self.group, rules.codes, words, rules.apart, rules.shown)
 
-    def relation(self, name: str, at: NDArray[np.intp]) -> Flags:
+    def relation(self, name: str, at: Indices) -> Flags:
         """Return whether a relation holds at some tokens."""
         if name in relations.MOVING:
             return relations.MOVING[name](self.state, at)
@@ -62,7 +59,7 @@ class Match:
             self._related[name] = relation(self.state)
         return self._related[name].take(at)
 
-    def holds(self, term: str, at: NDArray[np.intp]) -> Flags:
+    def holds(self, term: str, at: Indices) -> Flags:
         """Return whether a term holds at some tokens."""
         parsed = self.rules.terms[term]
         tables = parsed.tables.items()
@@ -71,12 +68,12 @@ class Match:
         out: Flags = reduce(or_, values)
         return out
 
-    def places(self, test: int) -> NDArray[np.intp]:
+    def places(self, test: int) -> Indices:
         """Return all tokens for which a test holds, ascending."""
         terms = [(term, 0) for term in self._tests[test].others]
         return self._holding(terms, self._found.begins([test]))
 
-    def _holding(self, terms: Sequence[tuple[str, int]], at: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _holding(self, terms: Sequence[tuple[str, int]], at: Indices) -> Indices:
         """Return those of some tokens for which terms hold, each so many tokens further on."""
         for term, offset in terms:
             if not len(at):
@@ -84,7 +81,7 @@ class Match:
             at = at.compress(self.holds(term, at + offset if offset else at))
         return at
 
-    def _draw(self, position: Position, at: NDArray[np.intp], number: int) -> None:
+    def _draw(self, position: Position, at: Indices, number: int) -> None:
         """Draw the tokens of one position."""
         open_ = self.group[at] > PASS if position.over else self.group[at] == UNDECIDED
         at = at[self._free[at] & open_]
@@ -96,7 +93,7 @@ class Match:
         for code in {*np.ravel(groups).tolist()}:
             self._groups |= 1 << code
 
-    def run(self) -> NDArray[np.int16]:
+    def run(self) -> Shorts:
         """Apply all rules; returns the group of each token (0 or 1: passes)."""
         rules = self.rules
         present = self._found.present
@@ -134,7 +131,7 @@ def marks(rules: Rules) -> dict[str, int]:
     return out
 
 
-def drawn(match: Match, group: NDArray[np.int16], marked: Codes) -> tuple[NDArray[np.int16], Ints]:
+def drawn(match: Match, group: Shorts, marked: Codes) -> tuple[Shorts, Ints]:
     """Return the group of each token, and its form, where spans draw more than the rules.
 
     Args:

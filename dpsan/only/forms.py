@@ -1,7 +1,5 @@
 """Forms of strings: marks that stand for values, and the table of what is found and drawn."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from functools import cache

@@ -8,15 +8,13 @@ hostile author can therefore make up strings that collide.  Such strings get one
 pass as a listed word; they change nothing about words that others wrote.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.only.view import Ints
+from dpsan.only.view import Codes, Ids, Indices, Ints, Points, Whole
 
 Words64 = NDArray[np.uint64]
 Rows = NDArray[np.int32]
@@ -33,7 +31,7 @@ def mixed(hashes: Words64) -> Words64:
     return out ^ (out >> np.uint64(32))
 
 
-def salted(hashes: Words64, unit: NDArray[np.integer]) -> Words64:
+def salted(hashes: Words64, unit: Whole) -> Words64:
     """Return hashes that are equal for equal words of one unit alone; no power of the base."""
     return hashes + unit.astype(np.uint64) * np.uint64(0xD6E8FEB86659FD93)
 
@@ -87,14 +85,14 @@ class Hashes:
         points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
         return cls(points).of(*lines(points))
 
-    def of(self, start: NDArray[np.integer], end: NDArray[np.integer]) -> Words64:
+    def of(self, start: Whole, end: Whole) -> Words64:
         """Return the hash of each span: (k,)."""
         out = self.sums.take(end)
         out -= self.sums.take(start)
         out *= self.inverses.take(start)
         return out
 
-    def shortened(self, start: NDArray[np.integer], end: NDArray[np.integer]) -> Words64:
+    def shortened(self, start: Whole, end: Whole) -> Words64:
         """Return the hashes of all spans that lack one of their code points."""
         sizes = end - start
         inside = start.repeat(sizes)
@@ -119,14 +117,14 @@ class Table:
         counts: number of words in each bucket; the upper bits of a mixed hash tell its bucket.
     """
 
-    def __init__(self, tags: NDArray[np.uint32], counts: NDArray[np.uint8]) -> None:
+    def __init__(self, tags: Points, counts: Codes) -> None:
         self.tags, self.counts = tags, counts
         self.shift = 65 - len(counts).bit_length()
         self.first = np.zeros(len(counts) + 1, np.int32)
         counts.cumsum(out=self.first[1:])
 
     @classmethod
-    def order(cls, hashes: Words64, bits: int) -> tuple[NDArray[np.intp], Self]:
+    def order(cls, hashes: Words64, bits: int) -> tuple[Indices, Self]:
         """Return the order in which a table of 2^bits buckets stores these words, and the table.
 
         Raises:
@@ -186,14 +184,14 @@ class Places:
     """Before the possessive."""
     after: Ints
     """Behind the possessive."""
-    hashes: NDArray[np.uint64]
+    hashes: Words64
     """Hash of the folded word of each token: it makes equal words of a unit equal."""
-    stems: NDArray[np.uint64]
+    stems: Words64
     """The same without a plural s, of a nation that of its country."""
     pieces: dict[int, tuple[int, ...]]
     """By the token of an e-mail address the hash of each piece of letters, 0 of others."""
 
-    def words(self, at: NDArray[np.int64]) -> list[str]:
+    def words(self, at: Ids) -> list[str]:
         """Return the text of some tokens, without possessives."""
         spans = zip(self.start[at].tolist(), self.end[at].tolist(), strict=True)
         return [self.block[start:end] for start, end in spans]

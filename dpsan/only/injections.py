@@ -1,19 +1,16 @@
 """Numbers of pools whose unit has no other block: the permutations of all of them at once."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpsan.only import templates, view
 from dpsan.only.permutations import ASCENDING, Permutation
 from dpsan.only.plans import ADDRESSES, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
-from dpsan.only.templates import finished, string
-from dpsan.only.view import distinct
+from dpsan.only.view import Indices, Whole
 from dpsan.privacy.randomness import Streams
 
 
@@ -31,10 +28,8 @@ class Injections:
             their integers.
     """
 
-    def __init__(
-        self, slots: Slots, pending: NDArray[np.intp], bounds: NDArray[np.integer]
-    ) -> None:
-        _, group = distinct(slots.unit[pending] * len(slots.plans) + slots.pool[pending])
+    def __init__(self, slots: Slots, pending: Indices, bounds: Whole) -> None:
+        _, group = view.distinct(slots.unit[pending] * len(slots.plans) + slots.pool[pending])
         order = np.argsort(group, kind="stable")
         counts = np.bincount(group)
         rank = np.empty_like(order)
@@ -42,7 +37,7 @@ class Injections:
         names = [plan.pool[0].removesuffix("3") * plan.ascending for plan in slots.plans]
         dates = [sorted(ASCENDING).index(name) if name else -1 for name in names]
         date = np.array(dates)[slots.pool[pending]]
-        _, of_unit = distinct(slots.unit[pending] * len(ASCENDING) + date)
+        _, of_unit = view.distinct(slots.unit[pending] * len(ASCENDING) + date)
         ascending = (date >= 0) & (np.bincount(of_unit)[of_unit] > 1)
         other = ascending | (slots.lead[pending] >= 0) | (rank >= bounds[pending])
         here = (np.bincount(group, other) == 0)[group]
@@ -96,7 +91,7 @@ _DRAWS: Final = 32
 
 def keep_apart(
     slots: Slots,
-    new: NDArray[np.intp],
+    new: Indices,
     units: Mapping[int, Units],
     plans: Plans,
     streams: Streams,
@@ -150,7 +145,7 @@ def keep_apart(
         for row, permutation, value in zip(again, permutations, values, strict=True):
             _, slot, unit, plan = row
             number = permutation.take(value)
-            text = finished(plan.pool[0], string(plan.pieces, [number]))
+            text = templates.finished(plan.pool[0], templates.string(plan.pieces, [number]))
             others = used[unit, plan.home]
             if others.setdefault(text, plan.pool) != plan.pool:
                 left.append(row)

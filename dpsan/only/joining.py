@@ -5,19 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.only.characters import BETWEEN, BLANK, NEWLINE, Block, folded
-from dpsan.only.hashes import BASE, Hashes
-from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Flags, Labels, among
+from dpsan.only.hashes import BASE, Hashes, Words64
+from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Array, Flags, Indices, Labels, among
 
 if TYPE_CHECKING:
     from dpsan.only.lexicon import Lexicon
 
-Words = dict[str, NDArray[Any]]
+Words = dict[str, Array]
 """Arrays over the words of a block, before phrases and strings are put in."""
 
 
@@ -60,8 +59,8 @@ def join_phrases(
     closed: Flags,
     block: Block,
     words: Words,
-    requested: Callable[[NDArray[np.uint64]], tuple[NDArray[np.intp], Labels]] | None,
-) -> NDArray[np.intp]:
+    requested: Callable[[Words64], tuple[Indices, Labels]] | None,
+) -> Indices:
     """Make listed phrases, with blanks or hyphens, one token; returns the words that stay.
 
     Args:
@@ -120,7 +119,7 @@ def join_phrases(
     return keep.nonzero()[0]
 
 
-def _hashes(block: Block, words: Words, at: NDArray[np.intp], size: int) -> NDArray[np.uint64]:
+def _hashes(block: Block, words: Words, at: Indices, size: int) -> Words64:
     """Return the hashes of phrases, with one blank for all white space between two words."""
     start, after, last = words["start"], words["after"], at + size - 1
     out = block.hashes.of(start[last], words["end"][last])

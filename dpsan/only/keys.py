@@ -1,7 +1,5 @@
 """Names of members and columns that hold the name or the address of a person."""
 
-from __future__ import annotations
-
 from functools import cache, lru_cache
 from typing import Final
 

@@ -21,23 +21,20 @@ lists costs a few milliseconds and no word becomes a Python object::
     doses.tsv      a medicine, a unit and its doses a line; scenarios.tsv: an area, a group, words
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.loading import directory
 from dpsan.errors import EmbeddingError
 from dpsan.only.hashes import Hashes, Table, Words64, lines, near_hashes
-from dpsan.only.view import COLUMN, LOWER, MIXED, TITLE, UPPER
+from dpsan.only.view import COLUMN, LOWER, MIXED, TITLE, UPPER, Array, Flags
 
 OPENS: Final = 1
 """Flag of words with which a listed phrase begins."""
@@ -87,7 +84,7 @@ class Lexicon:
                 str(self.folder), "the lists are damaged", "reinstall dpsan"
             ) from None
         self.code = {label: code for code, label in enumerate(self.labels)}
-        self.opens_phrase: NDArray[np.bool_] = self.flags & OPENS != 0
+        self.opens_phrase: Flags = self.flags & OPENS != 0
         self.fold = np.arange(len(self.bits), dtype=np.uint32)
         self.fold[folds[:, 0]] = folds[:, 1]
         self.unknown: dict[int, int] = {}  # (hash, pattern) of unlisted words -> label code
@@ -293,9 +290,7 @@ class Lexicon:
         return (derived or misspelt) and not self.near(word, self.near_names)
 
 
-def _mapped(
-    path: Path, layout: Mapping[str, tuple[str, list[int], int]]
-) -> dict[str, NDArray[Any]]:
+def _mapped(path: Path, layout: Mapping[str, tuple[str, list[int], int]]) -> dict[str, Array]:
     """Map a file into memory; return its arrays."""
     data = np.asarray(np.memmap(path, np.uint8, "r"))
     out = {}

@@ -1,7 +1,5 @@
 """Local parts of e-mail addresses and handles, and initials: which words their pieces may be."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -10,9 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.only import strings
-from dpsan.only.forms import DIGIT as ANY_DIGIT
-from dpsan.only.forms import LARGE, SMALL
+from dpsan.only import forms, strings
 from dpsan.only.hashes import Hashes, Places
 from dpsan.only.view import EDGE, GAP, MIXED, TITLE, UPPER, Cut, View, among
 from dpsan.text.letter_case import address_spellings
@@ -103,7 +99,7 @@ def find_initials(view: View, places: Places) -> None:
         found = (of_letters.get((text, side, written), set[Cut]()) for side in sides)
         names = next((min(of_key) for of_key in found if len(of_key) == 1), ())
         if names:
-            view.pieces[token] = tuple(((of_name,), (LARGE,)) for of_name in names)
+            view.pieces[token] = tuple(((of_name,), (forms.LARGE,)) for of_name in names)
             places.pieces[token] = (0,) * len(names)
 
 
@@ -138,14 +134,14 @@ def _readings(
 ) -> tuple[Cut, ...]:
     """Return a piece as words of the unit: whole, behind a letter, or two; the last is a mark."""
     if piece.isdigit():
-        return ((ANY_DIGIT * len(piece),),)
+        return ((forms.DIGIT * len(piece),),)
     if not piece.isalpha():
         return ((piece,),)
     out: list[Cut] = []
     least = 2 if len(piece) == 2 else 3
     for cut in cuts:
-        read = [SMALL if len(word) == 1 else words.get((unit, hashes[word])) for word in cut]
+        read = [forms.SMALL if len(word) == 1 else words.get((unit, hashes[word])) for word in cut]
         parts = [part for part in read if part is not None]
         if len(parts) == len(cut) and max(map(len, cut)) >= least:
             out.append(tuple(parts))
-    return (*out, (SMALL if len(piece) == 1 else LARGE,))
+    return (*out, (forms.SMALL if len(piece) == 1 else forms.LARGE,))

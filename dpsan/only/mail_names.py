@@ -1,7 +1,5 @@
 """Names inside e-mail addresses and handles: their pieces are words of the unit."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from itertools import chain
@@ -10,11 +8,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only import forms, view
 from dpsan.only.decision import GIVEN, SURNAMES, Decision
-from dpsan.only.forms import SMALL
 from dpsan.only.plans import NAME, NAMED, PATTERNS, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
-from dpsan.only.view import LOWER
 from dpsan.text.letter_case import address_spellings
 
 _EMAIL: Final[Pool] = ("email", "", ())
@@ -43,7 +40,7 @@ def name_pieces(
         keys = [part for part in flat if not isinstance(part, str)]
         for at, key in enumerate(keys):
             if key < 0:
-                last = at == len(keys) - 1 and (at > 0 or flat[0] == SMALL)
+                last = at == len(keys) - 1 and (at > 0 or flat[0] == forms.SMALL)
                 pool: Pool = (groups[not last], "", ())
                 pieces.append((row, ~key, pools.setdefault(pool, len(pools))))
     return pieces
@@ -51,7 +48,7 @@ def name_pieces(
 
 def _written(slots: Slots, name: int, plans: Plans) -> str:
     """Return the name of a slot as addresses spell it."""
-    table = plans.table((slots.table[name] + 1) * PATTERNS + LOWER, slots.texts)
+    table = plans.table((slots.table[name] + 1) * PATTERNS + view.LOWER, slots.texts)
     return max(address_spellings(str(table[slots.number[name]]).lower()), key=len)
 
 
@@ -133,9 +130,9 @@ def write_addresses(
         parts = [*chain.from_iterable(decision.locals[int(slots.row[at])])]
         keys = [part for part in parts if not isinstance(part, str)]
         names = [slot_of[unit, key if key >= 0 else ~key] for key in keys]
-        if parts[0] == SMALL and text[1:].lstrip("._-").startswith(NAME):
+        if parts[0] == forms.SMALL and text[1:].lstrip("._-").startswith(NAME):
             text = people.letter(names[0], text[0], ahead=True) + text[1:]
-        elif parts[-1] == SMALL and names:
+        elif parts[-1] == forms.SMALL and names:
             end = (text + "@").index("@", 1) - 1
             head, letter = text[:end], text[end]
             if head.rstrip("._-").endswith(NAME):

@@ -1,7 +1,5 @@
 """Values of the numbers and times of a text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache

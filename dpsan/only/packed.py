@@ -4,15 +4,12 @@ A look-up of a token's codes finds the bits of some hundred tests.  The many tok
 have few combinations of codes: there, it is made for each combination.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.only.view import Flags
+from dpsan.only.view import Codes, Flags, Indices, Whole
 
 SMALL: Final = 1 << 12
 """Tokens of the largest view for which all tests are looked up for each token."""
@@ -24,7 +21,7 @@ _LONGEST: Final = 16
 _NOWHERE: Final = np.zeros(0, np.intp)
 
 
-def packed(tables: Sequence[Flags]) -> NDArray[np.uint8]:
+def packed(tables: Sequence[Flags]) -> Codes:
     """Return the tables of tests as bits: (codes, an eighth of the tests)."""
     return np.packbits(np.stack(tables, 1), axis=1, bitorder="little")
 
@@ -37,9 +34,7 @@ class Packed:
         fields: the codes of the tokens in each array.
     """
 
-    def __init__(
-        self, tables: Mapping[str, NDArray[np.uint8]], fields: Mapping[str, NDArray[np.integer]]
-    ) -> None:
+    def __init__(self, tables: Mapping[str, Codes], fields: Mapping[str, Whole]) -> None:
         first, *others = tables
         bits = tables[first].take(fields[first], axis=0)
         for field in others:
@@ -51,14 +46,14 @@ class Packed:
         """1 for each test that may hold for a token, then zeros."""
         self._flags: dict[int, Any] = {}
 
-    def look_up(self, tests: NDArray[np.intp]) -> None:
+    def look_up(self, tests: Indices) -> None:
         """Look up all tokens for some tests at once, which takes less time than one by one."""
         masks = (1 << (tests & 7)).astype(np.uint8)
         flags = self._bits[tests >> 3] & masks[:, None] != 0
         self._flags |= zip(tests.tolist(), self._kept(flags), strict=True)
 
     @staticmethod
-    def _kept(flags: NDArray[np.bool_]) -> Iterable[Any]:
+    def _kept(flags: Flags) -> Iterable[Any]:
         """Return a number for the flags of each test: numpy takes longer for few tokens."""
         rows = np.packbits(flags, axis=1, bitorder="little")
         data, width = rows.tobytes(), rows.shape[1]
@@ -72,7 +67,7 @@ class Packed:
             self.look_up(np.array([test]))
         return self._flags[test]
 
-    def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
+    def begins(self, tests: Sequence[int]) -> Indices:
         """Return the tokens at which a row of tests may hold, one for each token."""
         begins = self.flags(tests[0])
         for offset, test in enumerate(tests[1:], 1):
@@ -87,9 +82,7 @@ class Packed:
 class Combined(Packed):
     """The same for a large view, by combinations of codes."""
 
-    def __init__(
-        self, tables: Mapping[str, NDArray[np.uint8]], fields: Mapping[str, NDArray[np.integer]]
-    ) -> None:
+    def __init__(self, tables: Mapping[str, Codes], fields: Mapping[str, Whole]) -> None:
         first = of = np.zeros(len(fields["kind"]), np.intp)
         most = 1
         for field, table in tables.items():
@@ -108,13 +101,13 @@ class Combined(Packed):
         flags = np.unpackbits(self._bits, axis=0, bitorder="little")
         self._sizes = (flags.astype("f4") @ self._counts.astype("f4")).tolist()
         """For how many tokens each test may hold."""
-        self._places: dict[int, NDArray[np.intp]] = {}
+        self._places: dict[int, Indices] = {}
 
     @staticmethod
-    def _kept(flags: NDArray[np.bool_]) -> Iterable[Any]:
+    def _kept(flags: Flags) -> Iterable[Any]:
         return flags
 
-    def begins(self, tests: Sequence[int]) -> NDArray[np.intp]:
+    def begins(self, tests: Sequence[int]) -> Indices:
         """Return the tokens at which a row of tests may hold, one for each token, ascending."""
         rarest, *rest = sorted(range(len(tests)), key=lambda at: self._sizes[tests[at]])
         at = self._found(tests[rarest]) - rarest  # -1 is behind the last token
@@ -122,7 +115,7 @@ class Combined(Packed):
             at = at.compress(self.flags(tests[offset]).take(self._of[offset:].take(at)))
         return at
 
-    def _found(self, test: int) -> NDArray[np.intp]:
+    def _found(self, test: int) -> Indices:
         """Return all tokens for which a test may hold, ascending."""
         if test not in self._places:
             flags = self.flags(test)
@@ -136,7 +129,7 @@ class Combined(Packed):
         return self._places[test]
 
 
-def numbered(codes: NDArray[np.intp], most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def numbered(codes: Indices, most: int) -> tuple[Indices, Indices]:
     """Return a place of each code that occurs, by code, and of each place the index of its code.
 
     Args:

@@ -1,17 +1,13 @@
 """Numbers of a pool: in random order, or ascending from a random one on, as dates do."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpsan.only.forms import SHORT
+from dpsan.only.view import Whole
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
@@ -167,7 +163,7 @@ def permutation_of(
 
 
 def begin_walks(
-    permutations: Mapping[int, Permutation], texts: NDArray[np.integer], bounds: list[int]
+    permutations: Mapping[int, Permutation], texts: Whole, bounds: list[int]
 ) -> set[int]:
     """Let new calendars begin where they leave room for all dates of their first text.
 

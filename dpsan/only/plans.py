@@ -1,7 +1,5 @@
 """Plans: how the words and strings of each pool are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final

@@ -1,15 +1,11 @@
 """Results: the numbers that follow from others of their text, see :mod:`dpsan.only.sums`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import prod
 from typing import Final
 
-from dpsan.only import sums
-from dpsan.only.dates import full_year
-from dpsan.only.forms import NOW
+from dpsan.only import dates, forms, sums
 from dpsan.only.numerals import DAY, PLACES, RUN, TIME, WHOLE, minute, read
 
 LATEST: Final = 28
@@ -38,7 +34,7 @@ def follow(kind: int, text: str, parts: Sequence[str], whole: str = "") -> str:
         written = _number(text, long // (60 if kind == sums.HOURS else 1), [])
         return written if re.search("[1-9]", written) else text
     if kind == sums.AFTER:
-        return str(full_year(int(parts[0])) + 1)[-len(text) :] if parts[0].isdigit() else text
+        return str(dates.full_year(int(parts[0])) + 1)[-len(text) :] if parts[0].isdigit() else text
     values = [read(part)[0] for part in parts]
     drawn, value, last = read(text)[0], sum(values), values[-1]
     if kind == sums.PRODUCT:
@@ -78,7 +74,7 @@ def reach(kind: int, count: str, last: str, first: str) -> tuple[int, str]:
         return 1, follow(sums.STEP, last, [first, step, "00:00"])
     days = int(count) - (kind == sums.BOTH)
     width, end = 1 + ("0" in (first[0], last[0])), int(first) + days
-    if LATEST < end < WHOLE or end > NOW:
+    if LATEST < end < WHOLE or end > forms.NOW:
         return 2, str(max(int(last) - days, 1)).zfill(width)
     return 1, str(end).zfill(width)
 

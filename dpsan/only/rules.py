@@ -5,8 +5,6 @@ over the codes of one array of the view, or a relation.  The ANDs of one array a
 and capitals count as one array, the *kind* of a token.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,17 +5,13 @@ function of the decision and of random numbers alone: one of those that most wor
 about.  What an area has no words for comes from the general list of its group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from math import lcm
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpsan.only.slots import Pool, Slots, Units, unit_of
+from dpsan.only.view import Ids
 
 SCENARIO: Final = "scenario"
 """List of the words of all scenarios."""
@@ -59,7 +55,7 @@ class Scenarios:
         self._areas = [*dict.fromkeys(area.split()[0] for area in areas)]
 
     def choose(
-        self, slots: Slots, new: Sequence[int], units: Mapping[int, Units], area: NDArray[np.int64]
+        self, slots: Slots, new: Sequence[int], units: Mapping[int, Units], area: Ids
     ) -> int:
         """Choose the words of some slots, whose numbers are uniform below :data:`BOUND` so far.
 

@@ -1,7 +1,5 @@
 """Slots: what the keys of a block become, in arrays, and what a unit has so far."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import defaultdict
@@ -12,15 +10,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpsan.only import results, templates, view
 from dpsan.only.dates import day_of_year, full_year, moment, weekday_of
 from dpsan.only.decision import MONTHS, VALUE, WEEKDAYS, Decision
 from dpsan.only.forms import DAY_FIRST, LATE_YEARS, NOW
 from dpsan.only.numerals import minute
 from dpsan.only.permutations import ORDERED, ROOM, Calendar, Permutation
-from dpsan.only.results import follow, reach
 from dpsan.only.sums import BIRTH, BOTH, CLOCK, DAYS, FEW, RESULTS, SPAN, STEP, TOTAL
-from dpsan.only.templates import Piece, ordinal
-from dpsan.only.view import Sum, among
 
 WIDEST_TIME: Final = 5
 """Marks of a time with a dot: 12.30."""
@@ -41,7 +37,7 @@ class Plan(NamedTuple):
     """Index of the list of its words; -1 of strings."""
     sizes: list[int]
     """Bounds of the numbers of a string; of words their number."""
-    pieces: list[Piece]
+    pieces: list[templates.Piece]
     """Template of its strings."""
     home: Pool
     """The same for pools in which a word of a unit has one replacement."""
@@ -178,7 +174,7 @@ def keep_order(slots: Slots, new: NDArray[np.intp], order: NDArray[np.int32]) ->
             slots.chance[of_text] *= len(of_text)
 
 
-def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) -> None:
+def settle(slots: Slots, sums: Sequence[view.Sum], lists: Sequence[Sequence[str]]) -> None:
     """Write the numbers that follow from others of their text.
 
     What one sum has, no later one changes: then another of its numbers follows, or none.
@@ -210,11 +206,11 @@ def settle(slots: Slots, sums: Sequence[Sum], lists: Sequence[Sequence[str]]) ->
             to = max((at for at, place in enumerate(places) if not fixed[place]), default=0)
         others = [text for at, text in enumerate(texts) if at not in (0, to)]
         if counted := rows[0] < 0 and kind != TOTAL:
-            to, text = reach(kind, *texts)
+            to, text = results.reach(kind, *texts)
         target = places[to]
         if not fixed[target] or (kind in (SPAN, BOTH) and not to and target in measured):
             if not counted:
-                text = follow(kind, texts[to], others, texts[0] if to else "")
+                text = results.follow(kind, texts[to], others, texts[0] if to else "")
             if kind == STEP:
                 beside = [at for at in firm if slots.text[at] == slots.text[target]]
                 fits = _fits(text, texts[to], slots.words(beside, lists))
@@ -253,11 +249,11 @@ def fit_ages(slots: Slots, decision: Decision, lists: Sequence[Sequence[str]]) -
         lists: of words.
     """
     year, ages_of = decision.groups.index("year"), [*map(decision.groups.index, _AGED)]
-    rows = among(decision.group, ages_of).nonzero()[0]
+    rows = view.among(decision.group, ages_of).nonzero()[0]
     tied = [int(decision.text[row.whole]) for row in decision.sums if row.kind == BIRTH]
     texts = {*decision.text[rows].tolist()} - {*tied}
     found = {text: (set[int](), set[int](), set[int]()) for text in texts}
-    rows = among(decision.group, [*ages_of, year]).nonzero()[0] if texts else rows[:0]
+    rows = view.among(decision.group, [*ages_of, year]).nonzero()[0] if texts else rows[:0]
     for row in (row for row in rows.tolist() if int(decision.text[row]) in texts):
         late = decision.group[row] == year and decision.forms[decision.form[row]][:1] in LATE_YEARS
         part = int(decision.group[row] == year) + int(late)
@@ -335,7 +331,7 @@ def name_days(
         if ahead and number not in fixed and written:
             day, weekday = int(written[0]) + ahead, weekday + ahead
             day -= 7 * (day > 28)
-            new = str(day).zfill(len(written[0])) if texts[1].isdigit() else ordinal(day)
+            new = str(day).zfill(len(written[0])) if texts[1].isdigit() else templates.ordinal(day)
             slots.texts[slots.number[number]] = new
             slots.chance[number] = min(7 * slots.chance[number], 1.0)
         at += [] if name in fixed else at_day[int(slots.text[name]), int(order[name])]

@@ -4,8 +4,6 @@ A form keeps separators and units; in place of values it has marks, see :mod:`dp
 What is drawn for a string is a function of its form alone.  The kinds are rows of ``forms.tsv``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache

@@ -4,8 +4,6 @@ Public of these numbers is which of them is a sum, a difference, a product or a 
 others, and which step from one time to the next is that from another time to its next.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product

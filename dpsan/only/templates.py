@@ -4,8 +4,6 @@ A template is a row of pieces: texts, ranges of numbers, and lists of choices.  
 form are numbered by a mixed radix, the last piece first.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import defaultdict

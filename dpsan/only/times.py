@@ -1,7 +1,5 @@
 """Times of one text: whatever their forms, they keep the order of those that they stand for."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict

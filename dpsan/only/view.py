@@ -5,8 +5,6 @@ possessive, the gap before it and which tokens are equal; identity (``trigger``)
 words that no rule draws.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,7 +13,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
+Ids = NDArray[np.int64]
+Indices = NDArray[np.intp]
 Ints = NDArray[np.int32]
+Points = NDArray[np.uint32]
+"""Code points."""
+Shorts = NDArray[np.int16]
+Whole = NDArray[np.integer]
 Codes = NDArray[np.uint8]
 Labels = NDArray[np.uint16]
 """Codes of labels: there are more than 256 with those of strings and of lists of one's own."""
@@ -42,7 +47,7 @@ CODES: Final = 4096
 """More than there are kinds, groups or trigger words."""
 
 
-def among(codes: NDArray[np.integer], wanted: Sequence[int]) -> Flags:
+def among(codes: Whole, wanted: Sequence[int]) -> Flags:
     """Return which codes are among some, as ``numpy.isin`` does in several times the time."""
     flags: Flags = _table(tuple(wanted)).take(codes)
     return flags
@@ -55,7 +60,7 @@ def _table(wanted: tuple[int, ...]) -> Flags:
     return table
 
 
-def ranks(groups: NDArray[np.integer], values: NDArray[np.integer]) -> NDArray[np.int32]:
+def ranks(groups: Whole, values: Whole) -> Ints:
     """Return of each value how many different ones of its group are smaller."""
     order = np.lexsort((values, groups))
     group, value = groups[order], values[order]
@@ -66,14 +71,14 @@ def ranks(groups: NDArray[np.integer], values: NDArray[np.integer]) -> NDArray[n
     return result
 
 
-def changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+def changes(values: Array) -> Flags:
     """Return which values are others than the one before, as the first one is."""
     new = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=new[1:])
     return new
 
 
-def distinct(values: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct(values: Array) -> tuple[Indices, Indices]:
     """Return where each distinct value stands first, by value, and of each value its index there.
 
     As ``numpy.unique`` does in twice the time.
@@ -107,7 +112,7 @@ class View:
     """Class of the gap before the token."""
     form: Ints
     """Form of a string, -1 of words."""
-    trigger: NDArray[np.int16]
+    trigger: Shorts
     """Identity of a closed word, 0 of all others."""
     equal: Ints
     """First token of the unit with the same folded word."""

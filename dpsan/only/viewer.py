@@ -4,8 +4,6 @@ A label is a function of a word alone; equality, phrases and pieces of addresses
 tokens of one unit.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, chain, groupby

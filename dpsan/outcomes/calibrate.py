@@ -5,8 +5,6 @@ and results are repeatable.  Every epsilon errs on the private side: the value a
 upper confidence limit where it comes from draws, does not exceed the value wanted.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -21,8 +19,7 @@ import numpy as np
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism, certify
 from dpsan.mechanisms.registry import is_own, space_for
-from dpsan.outcomes.distributions import draw
-from dpsan.outcomes.intervals import Estimate
+from dpsan.outcomes import distributions, intervals
 from dpsan.privacy import randomness
 from dpsan.privacy.certificate import MATRIX_WORDS
 from dpsan.privacy.guarantee import Status
@@ -323,14 +320,14 @@ class Outputs:
         self.space, self.weights = space, weights[:n]
         self.words = np.arange(n) if self.exact else np.minimum(rows, n)
 
-    def share(self, mechanism: Mechanism, most: int | None = None) -> Estimate:
+    def share(self, mechanism: Mechanism, most: int | None = None) -> intervals.Estimate:
         """Return the mean share over running words; ``most``: of so many that are drawn."""
         sampler = mechanism.prepare(self.space)
         if self.exact and (shares := sampler.unchanged(self.words)) is not None:
-            return Estimate.exactly(float(shares @ self.weights))
+            return intervals.Estimate.exactly(float(shares @ self.weights))
         ids, key = self.words[:most], randomness.seeded_key("dpsan calibrate draws")
-        hits = int((draw(sampler, ids, key) == ids).sum())
-        return Estimate.of_draws(hits, len(ids), _ALPHA)
+        hits = int((distributions.draw(sampler, ids, key) == ids).sum())
+        return intervals.Estimate.of_draws(hits, len(ids), _ALPHA)
 
 
 def calibrate(
@@ -374,7 +371,7 @@ def calibrate(
 
 def _for_share(
     draft: Draft, outputs: Outputs, wanted: float, trying: Callable[[float], None]
-) -> tuple[float, Estimate, bool]:
+) -> tuple[float, intervals.Estimate, bool]:
     """Return epsilon, its share, and whether the share is exact."""
     # Shares rise from there.
     start, step, most = per_nat(draft, outputs.space), math.log(3), TOLERANCE

@@ -11,21 +11,17 @@ Everything here is a function of outputs and public data, so each word keeps its
 learns which words were out of vocabulary: ⊥ is one more candidate, with its own likelihood.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
 from dpsan.mechanisms.mechanism import Mechanism
-from dpsan.outcomes.distributions import has_distribution
+from dpsan.outcomes import distributions, text_likelihood
 from dpsan.outcomes.lattice import Candidates, best_path, parts, posteriors, unit_ends
 from dpsan.outcomes.ngrams import Ngrams
-from dpsan.outcomes.text_likelihood import likeliest_inputs
-from dpsan.space.arrays import Floats, Floats32, Ids, norms
+from dpsan.space.arrays import Floats, Floats32, Ids, Ints, Mask, norms
 from dpsan.space.metric_space import MetricSpace
 
 # Coherence of a word with the others of its unit, in whatever order they stand.
@@ -58,7 +54,7 @@ class Coherence:
     """Nats that a cosine of 1 is worth."""
 
     @classmethod
-    def of(cls, vectors: Floats32, model: Ngrams, weight: float) -> Coherence:
+    def of(cls, vectors: Floats32, model: Ngrams, weight: float) -> "Coherence":
         """Return the vectors of a vocabulary, with the frequencies of a model."""
         shares = np.exp(model.unigrams[: model.n])
         centre = shares @ vectors / shares.sum()
@@ -135,17 +131,17 @@ class Tables:
     """Public tables of a mechanism on a vocabulary."""
 
     model: Ngrams
-    likeliest: NDArray[np.int32]
+    likeliest: Ints
     """Inputs that explain each output best, ⊥ last, shape (q, s); -1 fills up."""
     scores: Floats32
     """ln P(output|input) of those, shape (q, s)."""
-    number: NDArray[np.int32]
+    number: Ints
     """Number 0 ... q - 1 of each row that is an output, else -1, shape (n,)."""
     coherence: Coherence
     """Unit vectors of all words, and what words of one unit have to do with each other."""
     costs: Floats32
     """Expected cosine that each word must have more than others to be written, shape (n,)."""
-    stays: NDArray[np.bool_]
+    stays: Mask
     """Words that are written wherever they were drawn, shape (n,)."""
     tau: float
     """Power of the model's probabilities."""
@@ -171,11 +167,11 @@ def tables_for(
     Raises:
         UsageError: P(u|w) is not known.
     """
-    if not has_distribution(mechanism.prepare(space)):
+    if not distributions.has_distribution(mechanism.prepare(space)):
         unknown = f"{mechanism.name}: its output probabilities are not known"
         hint = "optimal-response, knn-response and other table mechanisms have them"
         raise UsageError(f"fluent output is not for {unknown}", hint)
-    likeliest = likeliest_inputs(mechanism, space)
+    likeliest = text_likelihood.likeliest_inputs(mechanism, space)
     outputs = likeliest["outputs"]
     number = np.full(space.n, -1, dtype=np.int32)
     number[outputs] = np.arange(len(outputs))
@@ -233,7 +229,7 @@ def guesses(rows: Ids, kinds: Ids, tables: Tables) -> Ids:
     return np.where(out < tables.model.n, out, -1)
 
 
-def _decodable(rows: Ids, tables: Tables) -> NDArray[np.bool_]:
+def _decodable(rows: Ids, tables: Tables) -> Mask:
     """Return which words may be written otherwise, (m,)."""
     listed = np.maximum(rows, 0)
     return (rows >= 0) & (tables.number[listed] >= 0) & ~tables.stays[listed]

@@ -3,8 +3,6 @@
 Draws come from the code of ``rewrite``; with public keys all figures are repeatable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -218,7 +216,7 @@ class Observations:
     """Index of the observation of each position, -1 where all noisings are missing, (m,)."""
 
     @classmethod
-    def combined(cls, noisings: Sequence[Ids]) -> Observations:
+    def combined(cls, noisings: Sequence[Ids]) -> "Observations":
         """Combine all noisings of the same m positions.
 
         Args:

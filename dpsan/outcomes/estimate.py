@@ -9,8 +9,6 @@ Shapes: n words and ⊥, M outputs that are seen, f features, k lists, g groups.
 of a sparse 0/1 matrix, shape (n + 1, k).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +79,7 @@ class Channel:
     """1, log public share and word vector of each word, zeros for ⊥: (n + 1, f)."""
 
     @classmethod
-    def of(cls, table: Sampler, space: MetricSpace, read: Sequence[Ids]) -> Channel:
+    def of(cls, table: Sampler, space: MetricSpace, read: Sequence[Ids]) -> "Channel":
         """Return the distributions of a table.
 
         Args:

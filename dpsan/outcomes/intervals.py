@@ -7,16 +7,13 @@ and likewise below p.  The bound also holds for N independent events with mean p
 few draws a cell expects.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Ids
+from dpsan.space.arrays import Array, Floats, Ids, Mask
 
 CONFIDENCE: Final = 0.95
 ROUNDING: Final = 1e-6
@@ -45,12 +42,12 @@ class Estimate:
     high: float
 
     @classmethod
-    def exactly(cls, value: float) -> Estimate:
+    def exactly(cls, value: float) -> "Estimate":
         """Return an exact value."""
         return cls(value, value, value)
 
     @classmethod
-    def of_draws(cls, hits: int, draws: int, tail: float) -> Estimate:
+    def of_draws(cls, hits: int, draws: int, tail: float) -> "Estimate":
         """Estimate a probability; each limit is wrong with probability ``tail``."""
         return cls(hits / draws, *clopper_pearson(hits, draws, tail))
 
@@ -63,7 +60,7 @@ class Share:
     total: int
 
     @classmethod
-    def of(cls, hits: NDArray[np.bool_]) -> Share:
+    def of(cls, hits: Mask) -> "Share":
         """Return the share of those that are true."""
         return cls(int(hits.sum()), len(hits))
 
@@ -106,7 +103,7 @@ def log_tail_of_share(hits: Floats, draws: int, p: Floats) -> Floats:
     return np.minimum(0.0, math.log(2) - (statistic - draws * ROUNDING))
 
 
-def log_tail_of_cells(counts: NDArray[Any], p: Floats) -> Floats:
+def log_tail_of_cells(counts: Array, p: Floats) -> Floats:
     """Return a bound on ln P(counts as far from p by the G statistic), at most 0, shape (rows,).
 
     G/2 = N·D(counts/N | p) is a sum of k-1 terms of binomial counts, each given those before.

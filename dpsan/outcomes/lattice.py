@@ -11,17 +11,14 @@ Positions are words and the gaps that are symbols.  A unit is what stands betwee
 which the model forgets; units are worked on side by side.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.outcomes.ngrams import Gap, Logs, Ngrams
-from dpsan.space.arrays import Floats32, Ids
+from dpsan.space.arrays import Floats32, Ids, Ints
 
 LONGEST: Final = 256
 """Words of the longest unit; a longer one is cut, and what is after the cut begins a line."""
@@ -216,7 +213,7 @@ class _Lattice:
             backward[at - 1] = _scaled(np.matmul(steps[self.place[at]], weighted)[:, :, 0])
         return _scaled(forward * backward)
 
-    def _trigrams(self, tau: float, best: Ids, logs: Logs, index: NDArray[np.int32]) -> Floats32:
+    def _trigrams(self, tau: float, best: Ids, logs: Logs, index: Ints) -> Floats32:
         """Return q among the best candidates by trigrams, shape (p, r).
 
         Args:

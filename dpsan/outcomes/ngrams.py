@@ -12,21 +12,19 @@ Symbols are the words of a vocabulary, ⊥ and four kinds of gaps.  A text is ``
 before, so the words between two of them are a *unit*: it is read without its neighbours.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.embeddings.loading import bundled_digest, bundled_language_model
 from dpsan.embeddings.words import Embeddings
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Array, Floats32, Ids, Ints, Mask
 from dpsan.text.batch import BoundedCache, Layout
 
 FORMAT: Final = 2
@@ -42,7 +40,7 @@ _FILTER_BITS: Final = 24
 _AT_ONCE: Final = 1 << 17
 """Keys that are hashed at once: memory that is let go is not all given back."""
 
-Logs = NDArray[np.float32]
+Logs = Floats32
 Stored = NDArray[np.float16] | NDArray[np.uint8]
 """Logarithms that are many: exact to 1/100, or steps as in the file."""
 
@@ -118,13 +116,13 @@ class Ngrams:
         return _Keys(self.trigrams)
 
     @cached_property
-    def _begins(self) -> NDArray[np.bool_]:
+    def _begins(self) -> Mask:
         """True for bigrams that begin a stored trigram."""
         out = np.zeros(len(self.bigrams) + 1, dtype=np.bool_)
         out[self.trigrams // self.size] = True
         return out
 
-    def pairs(self, first: Ids, second: Ids) -> tuple[Logs, NDArray[np.int32]]:
+    def pairs(self, first: Ids, second: Ids) -> tuple[Logs, Ints]:
         """Return ln p(second|first), broadcast, and the index of each stored bigram, else -1.
 
         The first axes are equally long.  Symbols of -1 are none, and what is returned for them
@@ -143,7 +141,7 @@ class Ngrams:
             index[part].ravel()[at] = indices
         return out, index
 
-    def triples(self, bigram: NDArray[np.int32], third: Ids, below: Logs) -> Logs:
+    def triples(self, bigram: Ints, third: Ids, below: Logs) -> Logs:
         """Return ln p(third|u,v), broadcast.
 
         Args:
@@ -162,7 +160,7 @@ class Ngrams:
             out.ravel()[wanted.take(at)] = _logs(self.log_trigrams.take(indices))
         return out
 
-    def neighbours(self, count: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def neighbours(self, count: int) -> tuple[Ints, Ints]:
         """Return the likeliest words after and before each symbol, (S, count) each; -1: none."""
         first, second = np.divmod(self.bigrams, self.size)
         words = first < self.n
@@ -172,7 +170,7 @@ class Ngrams:
         return after, _best(second, first, joint, words, self.size, count)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Ngrams:
+    def from_bytes(cls, data: bytes) -> "Ngrams":
         """Return a model from a file whose hash was checked: what it says is not checked again."""
         with np.load(io.BytesIO(data), allow_pickle=False) as stored:
             _, n, words = stored["format"].tolist()
@@ -201,9 +199,7 @@ def model_for(embeddings: Embeddings) -> tuple[Ngrams, str] | None:
     return Ngrams.from_bytes(data), hashlib.sha256(data).hexdigest()
 
 
-def _best(
-    of: Ids, what: Ids, score: Logs, keep: NDArray[np.bool_], size: int, count: int
-) -> NDArray[np.int32]:
+def _best(of: Ids, what: Ids, score: Logs, keep: Mask, size: int, count: int) -> Ints:
     """Return the ``count`` of largest score of each, shape (size, count)."""
     out = np.full((size, count), -1, dtype=np.int32)
     of, what, score = of[keep], what[keep], score[keep]
@@ -215,7 +211,7 @@ def _best(
     return out
 
 
-def _logs(stored: NDArray[Any], table: Logs = _LOGS) -> Logs:
+def _logs(stored: Array, table: Logs = _LOGS) -> Logs:
     """Return logarithms; a table has those of steps."""
     return table.take(stored) if stored.dtype == np.uint8 else stored.astype(np.float32)
 
@@ -262,7 +258,7 @@ def gap_kind(gap: str) -> Gap:
 _kinds = BoundedCache(gap_kind, _MANY)
 
 
-def gap_kinds(layout: Layout) -> NDArray[np.int64]:
+def gap_kinds(layout: Layout) -> Ids:
     """Return the kinds of the gaps of some texts, shape (words + 1,); LINE between two texts."""
     out = np.zeros(len(layout.gaps), dtype=np.int64)
     gaps, seam = layout.gaps, layout.seam
@@ -273,7 +269,7 @@ def gap_kinds(layout: Layout) -> NDArray[np.int64]:
     return out
 
 
-def symbols_of(codes: Ids, kinds: NDArray[np.int64], n: int) -> Ids:
+def symbols_of(codes: Ids, kinds: Ids, n: int) -> Ids:
     """Return the symbols of texts, shape (s,), from codes (words,) and kinds of gaps (words + 1,).
 
     Args:

@@ -6,14 +6,11 @@ candidate of the largest likelihood (Bayes).  Everything is computed for a block
 time, so the largest matrix is that of the scores, (candidates, records).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.words import WATCH
 from dpsan.errors import counted
@@ -23,7 +20,7 @@ from dpsan.mechanisms.tables.sparse import SparseTable
 from dpsan.outcomes.distributions import UNKNOWN_PRIOR, Emissions, has_distribution, words_at
 from dpsan.outcomes.intervals import Share
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Floats, Floats32, Ids, blocks
+from dpsan.space.arrays import Floats, Floats32, Ids, Ints, blocks
 from dpsan.space.metric_space import Arrays, MetricSpace
 
 _BLOCK: Final = 256
@@ -49,15 +46,15 @@ class Texts:
         """Number of words of each text, (t,)."""
         return np.diff(self.starts)
 
-    def beginnings(self, words: int) -> Texts:
+    def beginnings(self, words: int) -> "Texts":
         """Return the first ``words`` words of each text; shorter texts become empty."""
         return self._cut(self.starts[:-1], np.where(self.sizes >= words, words, 0))
 
-    def of(self, numbers: Ids) -> Texts:
+    def of(self, numbers: Ids) -> "Texts":
         """Return the texts of these numbers."""
         return self._cut(self.starts[numbers], self.sizes[numbers])
 
-    def _cut(self, begin: Ids, sizes: Ids) -> Texts:
+    def _cut(self, begin: Ids, sizes: Ids) -> "Texts":
         """Return slices of the words, each as a text."""
         starts = np.append(0, np.cumsum(sizes))
         positions = np.arange(starts[-1]) - np.repeat(starts[:-1] - begin, sizes)
@@ -261,9 +258,7 @@ def _build(mechanism: Mechanism, space: MetricSpace) -> Arrays:
     }
 
 
-def _by_weights(
-    table: SparseTable, outputs: Ids, prior: Floats
-) -> tuple[NDArray[np.int32], Floats]:
+def _by_weights(table: SparseTable, outputs: Ids, prior: Floats) -> tuple[Ints, Floats]:
     """Return the best inputs of each output and ln P(output|input), both (q, MOST_INPUTS).
 
     An input gives most outputs their common weight.  So the best ones have the output in their near

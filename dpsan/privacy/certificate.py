@@ -9,8 +9,6 @@ A mechanism that has a closed form hands its distribution to one of the function
 vocabulary.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

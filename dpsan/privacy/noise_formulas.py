@@ -3,8 +3,6 @@
 Every result that a guarantee rests on is rounded to the safe side.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Callable

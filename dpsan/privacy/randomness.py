@@ -10,8 +10,6 @@ record of any length can be processed piece by piece.  Where equal words are to 
 the position of a stream is the word instead of the record and block: see :func:`streams_by_word`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import struct
@@ -143,7 +141,7 @@ class Streams:
         out = self.uniform(label, width)
         return np.asarray(ndtri(out, out=out), dtype=np.float64)
 
-    def chunks(self, size: int) -> list[Streams]:
+    def chunks(self, size: int) -> "list[Streams]":
         """Return the same streams in pieces of at most max(size, BLOCK) words, cut between
         blocks.
         """

@@ -6,8 +6,6 @@ probability of that, for every input.  It is a bound on the total variation dist
 distributions of the word. docs/proofs.md 1.9 has the proof and what it takes for granted.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ has an s in it, one more row has both with it: Williams' and Crum's.  Rows of a 
 anywhere and more than once.  No message quotes a row.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable, Iterator

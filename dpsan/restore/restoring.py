@@ -1,7 +1,5 @@
 """The originals of a map or memo put back: replacements found as whole tokens."""
 
-from __future__ import annotations
-
 import re
 from bisect import insort
 from collections import Counter

@@ -9,8 +9,6 @@ secret as the key of the run.  Ray's usage reports, its dashboard and the output
 off.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import logging
 import os

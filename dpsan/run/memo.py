@@ -10,8 +10,6 @@ Messages may have a unit, such as a conversation: within it each distinct word h
 in all runs and processes. :mod:`~dpsan.run.units` draws these.
 """
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Iterable, Sequence
@@ -32,8 +30,7 @@ from dpsan.sanitize.accountant import MemoTotals
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import Sanitized, Texts, merged
 from dpsan.sanitize.sanitizer import Sanitizer
-from dpsan.text.spanned_tokens import strings_of
-from dpsan.text.tokens import RULES
+from dpsan.text import spanned_tokens, tokens
 
 
 class Memo(MemoFile):
@@ -145,7 +142,7 @@ class Memo(MemoFile):
         accountant = self._sanitizer.accountant()
         for position in fresh:
             self._count_again(pending.digests[position])
-            cost = accountant.composed(done.charged[position])
+            cost = accountant.composed(done.drawn[position])
             output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
             self._put(pending.digests[position], self._settings, output, *loss)
@@ -202,7 +199,7 @@ class Memo(MemoFile):
             return self.rewrite([texts], unit)[0]
         if unit is not None:
             _check_unit(unit)
-        every = strings_of(texts)
+        every = spanned_tokens.strings_of(texts)
         lines = [line for line in every if line is not None]
         if len(lines) < len(every):
             raise TypeError("messages must be strings (got None)")
@@ -339,7 +336,7 @@ def _settings(sanitizer: Sanitizer) -> bytes:
                 sorted((name, repr(getattr(mechanism, name))) for name in mechanism.parameters()),
                 (guarantee.epsilon_ldp, guarantee.delta, False),  # as keys of earlier versions
                 (sanitizer.embeddings.digest, sanitizer.embeddings.n, sanitizer.embeddings.d),
-                (spec.tokenizer, RULES, spec.unknown, spec.case, spec.numbers),
+                (spec.tokenizer, tokens.RULES, spec.unknown, spec.case, spec.numbers),
                 sorted(spec.keep),
                 sorted(sanitizer.public),
                 *spec.key(),

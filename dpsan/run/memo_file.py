@@ -5,8 +5,6 @@ each word and its replacement, so that answers can be restored, else the key of 
 digest of each drawn word.  Names of units are stored as keyed digests.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import ClassVar, Final

@@ -4,8 +4,6 @@ A context is what a rule of ``--only`` may look at.  Lines of a text are one up 
 behind some KiB, texts of a document up to some 64 KiB.  No output depends on the size of a batch.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import re

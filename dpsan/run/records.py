@@ -5,8 +5,6 @@ for is written: a run that is killed in between has been charged for an output t
 ledger with any damage is refused, because nobody can tell what it held.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -34,7 +32,7 @@ class History:
     """The memo of messages, the ledger of records, and the budget of each record."""
 
     memo: Memo | None = None
-    ledger: Ledger | None = None
+    ledger: "Ledger | None" = None
     limit: float | None = None
     """Most LDP epsilon that a record may cost: in all with a ledger, else in this run."""
     reject: Callable[[bytes, InputError], None] | None = None
@@ -120,7 +118,7 @@ class History:
 
 def _costs(batch: Sequence[Record], results: Sequence[Sanitized], totals: Accountant) -> list[Loss]:
     """Return the cost of each record: all its texts, in all copies."""
-    charges = [len(results) * charge for charge in results[0].charged]
+    charges = [len(results) * charge for charge in results[0].drawn]
     ends = accumulate((len(record.texts) for record in batch), initial=0)
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]
 

@@ -19,8 +19,6 @@ that has changed.  The key lies in the user's cache, so nobody else can find a w
 a text by trying digests.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import hmac
@@ -44,9 +42,8 @@ from dpsan.errors import (
     file_reason,
     reason,
 )
+from dpsan.files import private_files, source
 from dpsan.files.atomic_files import AtomicFile, PrivateFile, append_synced, made_once, write_all
-from dpsan.files.private_files import make_private
-from dpsan.files.source import open_regular, stream_number
 from dpsan.privacy.randomness import KEY_BYTES, new_key
 from dpsan.run.plan import Outcome, Result
 from dpsan.sanitize.accountant import Accountant
@@ -112,7 +109,7 @@ class FileLog(PrivateFile):
     ) -> None:
         self._left_out = Counter[str]() if left_out is None else left_out
         self._run, self._began, self._ended = run, {0: time.monotonic()}, False
-        if (stream := stream_number(path)) is None:
+        if (stream := source.stream_number(path)) is None:
             super().__init__(path, force=force)
             self.place()
         else:
@@ -164,7 +161,7 @@ class FileLog(PrivateFile):
 
 
 def _sums(totals: Accountant) -> dict[str, Any]:
-    whole = totals.composed(totals.charges)
+    whole = totals.composed(totals.draws)
     counts = {"records": totals.records, "words": totals.words, "drawn": totals.draws}
     return counts | {"epsilon": whole.epsilon, "delta": whole.delta}  # not finite: null
 
@@ -308,7 +305,7 @@ class RequestFile:
         To know that, the input is read.
         """
         try:
-            with os.fdopen(open_regular(path), "rb") as file:
+            with os.fdopen(source.open_regular(path), "rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise InputError(path, file_reason(error)) from None
@@ -347,7 +344,7 @@ class RequestFile:
         """
         line = 0
         try:
-            with os.fdopen(open_regular(self._path, follow=False), "rb") as file:
+            with os.fdopen(source.open_regular(self._path, follow=False), "rb") as file:
                 while raw := file.readline(_LONGEST):
                     line += 1
                     row = orjson.loads(raw)
@@ -382,7 +379,7 @@ def _key(cache: Path) -> bytes:
     """Return the key of a cache, made by whoever needs it first.  Raises CacheError."""
     path = cache / _KEY
     try:
-        make_private(cache)
+        private_files.make_private(cache)
         made_once(path, lambda sink: sink.write(new_key()))
         return _checked(path)
     except OutputError as error:
@@ -393,7 +390,7 @@ def _key(cache: Path) -> bytes:
 
 def _checked(path: Path) -> bytes:
     """Return the key in a file.  Raises OSError, CacheError: it is no such file."""
-    with os.fdopen(open_regular(path, follow=False), "rb") as file:
+    with os.fdopen(source.open_regular(path, follow=False), "rb") as file:
         key, status = file.read(KEY_BYTES + 1), os.fstat(file.fileno())
     if status.st_uid != os.geteuid() or status.st_mode & 0o077 or len(key) != KEY_BYTES:
         raise CacheError(f"{path}: not a key that only you can read", "remove it")

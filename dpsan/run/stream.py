@@ -14,10 +14,8 @@ from dpsan.errors import InputError
 from dpsan.files.atomic_files import AtomicFile, Sink
 from dpsan.files.compression import decompressed
 from dpsan.files.source import FileSource
+from dpsan.formats import kinds, passing, span_file
 from dpsan.formats.base import Record
-from dpsan.formats.kinds import format_for
-from dpsan.formats.passing import Fields
-from dpsan.formats.span_file import with_spans
 from dpsan.privacy import randomness
 from dpsan.run.plan import (
     BatchSize,
@@ -93,12 +91,12 @@ def rewrite_stream(
     """
     sanitizer, plan = work.sanitizer, work.plan
     outcome = outcome or Outcome(Task(), sanitizer.accountant())
-    kind = format_for(plan.format, source.name)
+    kind = kinds.format_for(plan.format, source.name)
     outcome.name = source.name
     records = kind.read(decompressed(source), kind.suited(plan.options))
     if plan.spans is not None:
         only = sanitizer.replacing
-        records = with_spans(records, plan.spans, None if only is None else only.marks)
+        records = span_file.with_spans(records, plan.spans, None if only is None else only.marks)
     # A text or a document is one unit; where records have a history, each of them is one.
     one_unit = sanitizer.spec.only and work.history is None and (kind.one_text or kind.one_document)
     if one_unit:
@@ -162,7 +160,7 @@ class _Flow:
     outcome: Outcome
     texts: int = 0
     """Number of texts so far: the number of a text under the key does not depend on batches."""
-    fields: list[Fields] = field(default_factory=list)
+    fields: list[passing.Fields] = field(default_factory=list)
     _seen: int = 0
     _waiting: deque[tuple[list[Record], int, list[Answer]]] = field(default_factory=deque)
     """Records, number of their first text, and what the workers make of them."""

@@ -10,8 +10,6 @@ A list of words may change with a version of dpsan, so a unit stores a word, not
 bytes hold what later draws depend on: which numbers of a pool are taken, and where the dates stand.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -46,7 +44,7 @@ _HELD: Final = 1 << 24
 class Pending:
     """A batch of messages that a memo answers, of which some are being sanitized."""
 
-    settled: Callable[[Pending], Sanitized]
+    settled: "Callable[[Pending], Sanitized]"
     futures: Sequence[Future[Done]]
     """One for the batch, or with an epsilon for each run of texts of one unit."""
     units: Sequence[str] = ()
@@ -325,7 +323,7 @@ def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:
     public = () if done.public_marks is None else done.public_marks.tolist()
     new = len({*public} - paid.marks)
     drawn = paid.of_texts(done.marks, done.drawn)
-    return replace(done, drawn=drawn, charged=drawn, public=new, marks=None, public_marks=None)
+    return replace(done, drawn=drawn, public=new, marks=None, public_marks=None)
 
 
 _FIRST: Final = 1 << AGE

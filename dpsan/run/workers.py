@@ -8,8 +8,6 @@ that dies while it writes leaves a part of a message that the rest of the progra
 end.  Here each worker has a socket, and its death, at any moment, is an end of file.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -5,8 +5,6 @@ them in one place (:mod:`dpsan.sanitize.statement`); ``verify`` and tests compar
 read no sentence.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,8 +19,7 @@ from dpsan.sanitize.result import Action, Forms, Sanitized
 from dpsan.sanitize.settings import Settings, rows_of
 
 _SUMS: Final = (
-    *("charged", "forms", "records", "invalid", "invisible", "reused", "plain_names"),
-    *("foreign", "unmarked"),
+    *("forms", "records", "invalid", "invisible", "reused", "plain_names", "foreign", "unmarked"),
 )
 """Totals of an accountant that add up as they are."""
 
@@ -42,8 +39,6 @@ class Accountant:
     counts: dict[Action, int] = field(default_factory=lambda: dict.fromkeys(Action, 0))
     draws: int = 0
     """Outputs drawn by the mechanism, over all copies."""
-    charged: int = 0
-    """Those of numbers by value, where only these have a loss."""
     by_kind: Counter[int] = field(default_factory=Counter)
     """Drawn words by kind, see :class:`dpsan.sanitize.result.Sanitized`."""
     forms: Forms = field(default_factory=Forms)
@@ -51,9 +46,9 @@ class Accountant:
     public: int = 0
     """Draws of public words, over all copies: for the audit alone."""
     largest_record: int = 0
-    """Most charges of one record: of all its texts, in one copy."""
+    """Most draws of one record: of all its texts, in one copy."""
     largest_file: int = 0
-    """Most charges of one of the files that were merged."""
+    """Most draws of one of the files that were merged."""
     records: int = 0
     invalid: int = 0
     """Invalid byte sequences replaced on input."""
@@ -83,14 +78,9 @@ class Accountant:
         return self.draws + self.counts[Action.REMEMBERED]
 
     @property
-    def charges(self) -> int:
-        """Return the number of losses: one for each draw that has one."""
-        return self.charged if self.guarantee.only_groups else self.draws
-
-    @property
     def epsilon_sum(self) -> float:
         """Sum of the mechanism's epsilon over all draws."""
-        return self.charges * self.epsilon
+        return self.draws * self.epsilon
 
     def composed(self, charges: int) -> Loss:
         """LDP epsilon and delta of so many charges together."""
@@ -113,20 +103,19 @@ class Accountant:
         else:
             self.draws += many * sum(sanitized.drawn)
             self.public += many * sanitized.public
-        self.charged += many * sum(sanitized.charged)
         self.by_kind.update({kind: many * count for kind, count in sanitized.by_kind.items()})
         self.forms += sanitized.forms
         self.invisible += many * sanitized.invisible
         self.reused += sum(copy.reused for copy in copies)
         self.plain_names += sanitized.plain_names
         self.foreign += sanitized.foreign
-        records: Sequence[int] = sanitized.charged
+        records: Sequence[int] = sanitized.drawn
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))
             records = [sum(records[first:last]) for first, last in bounds]
         self.largest_record = max(self.largest_record, max(records, default=0))
 
-    def merge(self, other: Accountant) -> None:
+    def merge(self, other: "Accountant") -> None:
         """Add another file's totals, or those of a piece of the same file."""
         for action, count in other.counts.items():
             self.counts[action] += count
@@ -141,7 +130,7 @@ class Accountant:
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.largest_record = max(self.largest_record, other.largest_record)
-        self.largest_file = max(self.largest_file, other.charges)
+        self.largest_file = max(self.largest_file, other.draws)
 
 
 @dataclass(frozen=True)
@@ -297,7 +286,7 @@ def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> l
     more = [FACTS["chosen" if only else "choice"]] * spans
     if settings.consistent is not None:
         more += [fact for of_class, fact in rows_of("equal") if only or not of_class]
-    free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
-    always = [fact for fact, *paid in rows_of("always") if not (free and paid)]
+    # Where words become others of their group, repeated runs tell nothing more.
+    always = [fact for fact, *paid in rows_of("always") if not (only and paid)]
     facts = [*of_guarantee(guarantee, settings.roles), *settings.facts()]
     return [*facts, *more, *always]

@@ -15,8 +15,7 @@ from dpsan.embeddings.words import Embeddings
 from dpsan.errors import UsageError
 from dpsan.mechanisms.tables.near_sets import Group
 from dpsan.privacy.guarantee import WordGroup
-from dpsan.sanitize.consistent import NumberPolicy, kind_or_number
-from dpsan.sanitize.result import Texts
+from dpsan.sanitize import consistent, result
 from dpsan.sanitize.settings import Settings
 from dpsan.text.batch import Ids
 from dpsan.text.lookup import ClassRules
@@ -229,13 +228,13 @@ def class_rules(spec: Settings, groups: Grouping, rows: Mapping[str, int]) -> Cl
     from dpsan.text.number_forms import FormedNumber
 
     n, lists = len(rows), _lists()
-    by_value = spec.numbers == NumberPolicy.VALUE
+    by_value = spec.numbers == consistent.NumberPolicy.VALUE
     chosen = {word_class.name for word_class in spec.classes if word_class.english}
     chosen |= {word_lists.DATES, word_lists.NUMBERS} if by_value else set()
     codes = {name: n + 2 + at for at, name in enumerate(word_lists.STRINGS) if name in chosen}
 
     def string(token: str) -> int | None:
-        form = kind_or_number(token, by_value=by_value)
+        form = consistent.kind_or_number(token, by_value=by_value)
         if form is None or isinstance(form, FormedNumber):
             return None if form is None else n + 1
         return codes.get(form.word_class)
@@ -267,7 +266,7 @@ def explained(rewriter: OnlyRewriter, text: str) -> list[dict[str, str | None]]:
     """Return by its name what :data:`COLUMNS` lists of each token of a text; nothing is drawn."""
     why = {rule.name: rule.why for rule in rewriter.rules.rules}
     out = []
-    for block in rewriter.decided_unit(Texts([text], b"", [0], audit=True)).blocks:
+    for block in rewriter.decided_unit(result.Texts([text], b"", [0], audit=True)).blocks:
         tokens, drawn = block.tokens, block.decision
         assert tokens is not None and tokens.labels is not None  # noqa: S101, PT018 - requested
         labels = [rewriter.viewer.labels[code] for code in tokens.labels.tolist()]

@@ -21,14 +21,13 @@ from math import prod
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.word_lists import DATES, NUMBERS
 from dpsan.errors import Hint, UsageError, refuse, unknown_name
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import Forms, Texts
-from dpsan.text.batch import BoundedCache, Ids
+from dpsan.text.batch import BoundedCache, Ids, Integers, Mask
 from dpsan.text.tokens import folded
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def check_unit_of_texts(name: str | None) -> None:
         raise unknown_name("unit", str(name), [OFF, Unit.RECORD, Unit.RUN])
 
 
-DrawnOnce: TypeAlias = tuple[Ids, NDArray[np.bool_], NDArray[np.uint64] | None]
+DrawnOnce: TypeAlias = tuple[Ids, Mask, Integers | None]
 """The drawn words of a batch: output row of each, (m,); True for the first of equal words in its
 record, (m,); 64 bits of each word that is, equal for equal words of a file or run, None in a
 record."""
@@ -195,7 +194,7 @@ class Distinct:
         self.count += new
         return new
 
-    def of_texts(self, marks: NDArray[np.uint64], sizes: Sequence[int]) -> list[int]:
+    def of_texts(self, marks: Integers, sizes: Sequence[int]) -> list[int]:
         """Count the words of texts of so many each; returns how many of each are new."""
         ranges = pairwise(accumulate(sizes, initial=0))
         return [self.add(marks[begin:end].tolist()) for begin, end in ranges]
@@ -295,9 +294,7 @@ class Numbers:
         kinds = [self._kinds[word] for word in words]
         return Forms(min(prod(kind.sizes) for kind in kinds), sum(kind.same for kind in kinds))
 
-    def drawn(
-        self, words: Sequence[str], indices: NDArray[np.int64], streams: randomness.Streams
-    ) -> list[str]:
+    def drawn(self, words: Sequence[str], indices: Ids, streams: randomness.Streams) -> list[str]:
         """Return another number for each, from the streams of a batch.
 
         Args:
@@ -313,37 +310,27 @@ class Numbers:
         draw_further(drawn, [kind.sizes for kind in kinds], indices.tolist(), streams)
         return [kind.write(bits) for kind, bits in zip(kinds, drawn, strict=True)]
 
-    def drawn_once(
-        self,
-        words: Sequence[str],
-        records: NDArray[np.int64],
-        key: bytes,
-        by_word: dict[str, int] | None = None,
-    ) -> list[str]:
+    def drawn_once(self, words: Sequence[str], records: Ids, key: bytes) -> list[str]:
         """Return the same where each has a stream of its own, and equal ones of a unit the same.
 
-        Without a unit each mention is drawn anew.  In a record, streams are numbered in the order
-        in which numbers appear, so that no draw depends on how a number is spelt.
+        In a record, streams are numbered in the order in which numbers appear, so that no draw
+        depends on how a number is spelt.
 
         Args:
             words: the numbers.
             records: the number of the record of each, (words,).
             key: of the batch.
-            by_word: where the words are parts of one record, numbers of its earlier parts; grows.
         """
-        subkey, by_record = randomness.derive_key(key, "numbers"), self._unit in (None, Unit.RECORD)
+        subkey, by_record = randomness.derive_key(key, "numbers"), self._unit is Unit.RECORD
         units = records.tolist() if by_record else [0] * len(words)
-        names = [folded(word) for word in words]
-        if self._unit is None:
-            names = [str(len(by_word or ()) + at) for at in range(len(words))]
-        in_unit = list(zip(units, names, words, strict=True))
+        in_unit = list(zip(units, map(folded, words), words, strict=True))
         orders: defaultdict[int, dict[str, int]] = defaultdict(dict)
         drawn_as: dict[tuple[int, str], int] = {}
         positions: list[tuple[int, int]] = []
         spellings = dict.fromkeys(in_unit, 0)
         for unit, string, word in spellings:
             if (unit, string) not in drawn_as:
-                order = orders[unit] if by_word is None else by_word
+                order = orders[unit]
                 drawn_as[unit, string] = len(drawn_as)
                 positions.append((unit, order.setdefault(string, len(order)) | _STRING))
             spellings[unit, string, word] = drawn_as[unit, string]

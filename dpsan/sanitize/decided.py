@@ -1,7 +1,5 @@
 """Texts of which it is decided what is replaced."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +20,7 @@ from dpsan.only.rules import PASS
 from dpsan.only.slots import AGE, Unit, Units
 from dpsan.only.view import KEPT, Codes, Cut, Ints, View, distinct
 from dpsan.sanitize.result import Action, AuditTable
+from dpsan.text.batch import Ids, Integers
 from dpsan.text.spanned_tokens import KNOWN_TYPES, UNKNOWN_TYPE, Spans
 
 MOST: Final = 1 << 17
@@ -54,10 +53,6 @@ class Shared:
     """Replacements drawn under its number."""
     units: int = 1
     """Units so far: a long file has several."""
-    numbers: dict[str, int] = field(default_factory=dict, repr=False)
-    """Numbers that were drawn by value, in the order of their appearance."""
-    paid: set[str] = field(default_factory=set, repr=False)
-    """Those whose loss is counted."""
     originals: dict[tuple[str, ...], None] = field(default_factory=dict, repr=False)
     """Original and replacement of its words, of a unit that lasts."""
 
@@ -67,7 +62,7 @@ class Shared:
         return self.number, self.drawn
 
 
-def same_words(hashes: NDArray[np.uint64], unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def same_words(hashes: Integers, unit: Ints) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the first of each word of a unit, and for each word the index of these."""
     return distinct(salted(hashes, unit))
 
@@ -77,7 +72,7 @@ class Decided:
     """Texts of which it is decided what is drawn."""
 
     decision: Decision
-    keys: NDArray[np.uint64] = field(repr=False)
+    keys: Integers = field(repr=False)
     """Hash of the word of each drawn token."""
     pieces: dict[int, tuple[int, ...]] = field(repr=False)
     """By the row of an address the hashes of its pieces."""
@@ -99,19 +94,17 @@ class Decided:
     behind drawn ones."""
     originals: list[str] = field(default_factory=list, repr=False)
     """The drawn words with their possessives, for a map."""
-    numbers: dict[int, str] = field(default_factory=dict, repr=False)
-    """By their rows the numbers that are drawn by value."""
 
     @property
     def texts(self) -> int:
         """Return the number of texts."""
         return len(self.order) - len(self.decision.at) - len(self.decision.articles) - 1
 
-    def in_units(self, unit: Ints) -> Decided:
+    def in_units(self, unit: Ints) -> "Decided":
         """Return the same with another unit of each drawn token."""
         return replace(self, decision=replace(self.decision, unit=unit))
 
-    def unit_keys(self, units: Sequence[Shared]) -> NDArray[np.int64]:
+    def unit_keys(self, units: Sequence[Shared]) -> Ids:
         """Return a key of each drawn token: the same for equal words of a unit, and for no others.
 
         Args:
@@ -139,9 +132,7 @@ class Decided:
         in_order[order] = keys
         return in_order[inverse]
 
-    def address_names(
-        self, units: Sequence[Shared], keys: NDArray[np.int64]
-    ) -> dict[int, tuple[Cut, ...]]:
+    def address_names(self, units: Sequence[Shared], keys: Ids) -> dict[int, tuple[Cut, ...]]:
         """Return by the row of an address the pieces of its local part, with the keys of the unit.
 
         A piece that no name of its text is, is a word of the unit: ``~key``.
@@ -233,14 +224,11 @@ class Decided:
         parts[::2], parts[1::2] = map(tokens.__getitem__, self.order.tolist()), self.between
         return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
 
-    def table(
-        self, written: Sequence[str], paid: Sequence[int], rules: Sequence[str]
-    ) -> AuditTable:
+    def table(self, written: Sequence[str], rules: Sequence[str]) -> AuditTable:
         """Return the audit of what was written.
 
         Args:
             written: outputs of drawn tokens, then articles.
-            paid: rows of the numbers by value that are charged.
             rules: names of the rules.
         """
         tokens, decision = self.tokens, self.decision
@@ -255,7 +243,6 @@ class Decided:
             tokens,
             outputs=[text if row < 0 else written[row] for text, row in pairs],
             output_ids=tokens.input_ids,
-            first=np.isin(rows, paid),
             reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
         )
 
@@ -290,7 +277,7 @@ def marked_by(
 
 
 def passed_by(
-    match: Match, places: Places, lexicon: Lexicon, drawn: NDArray[np.int64], at: NDArray[np.intp]
+    match: Match, places: Places, lexicon: Lexicon, drawn: Ids, at: NDArray[np.intp]
 ) -> list[str | None]:
     """Return by which list or rule tokens pass; None of those that are drawn.
 
@@ -324,7 +311,7 @@ _OPEN: Final = ("derived", "unknown", "camel")
 
 def label_sizes(
     lexicon: Lexicon, labels: Sequence[str], user_lists: Mapping[str, Sequence[str]]
-) -> NDArray[np.int64]:
+) -> Ids:
     """Return the number of listed words of each label, by column of ``codes``: (3, labels).
 
     Args:

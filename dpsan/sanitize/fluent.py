@@ -4,8 +4,6 @@
 public tables.  It gets no input.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -3,8 +3,6 @@
 A *unit* is who shares replacements: a record, or a file of text with its contexts in order.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,33 +11,26 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_lists import NUMBERS, SPANS, STRINGS
+from dpsan.embeddings.word_lists import SPANS, STRINGS
 from dpsan.errors import UsageError
+from dpsan.only import engine, forms, hashes, strings
 from dpsan.only.decision import NAMES, Decision, decide
 from dpsan.only.draws import Draws
-from dpsan.only.engine import Match, marks
-from dpsan.only.forms import table_text
-from dpsan.only.hashes import Places
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.plans import NOUNS, Plans
 from dpsan.only.rules import OWN, Rules
 from dpsan.only.scenarios import Scenarios
 from dpsan.only.slots import Slots, stream_position
-from dpsan.only.strings import labels_of
 from dpsan.only.view import COLUMN, KEPT, LOWER, View
 from dpsan.only.viewer import Viewer
 from dpsan.privacy.randomness import KEY_BYTES, Streams, streams_by_word, streams_for
+from dpsan.sanitize import consistent, result
 from dpsan.sanitize import decided as deciding
-from dpsan.sanitize import result
-from dpsan.sanitize.consistent import NumberPolicy, Numbers
-from dpsan.sanitize.consistent import Unit as Scope
 from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
 from dpsan.sanitize.result import CODES, Action, together
 from dpsan.sanitize.settings import Settings
-from dpsan.text.number_forms import formed_number
+from dpsan.text import spanned_tokens
 from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
-from dpsan.text.spanned_tokens import pieces as pieces_of
-from dpsan.text.tokens import folded
 
 
 class OnlyRewriter:
@@ -47,11 +38,10 @@ class OnlyRewriter:
 
     Args:
         spec: the request; without classes, it replaces those of all.
-        epsilon: LDP epsilon of numbers by value, if the request has these.
         rules: content of rules.tsv.
     """
 
-    def __init__(self, spec: Settings, epsilon: float = 0.0, rules: str = "") -> None:
+    def __init__(self, spec: Settings, rules: str = "") -> None:
         lists: dict[str, tuple[str, ...]] = {}
         for kind in spec.only:
             if not kind.english:
@@ -64,15 +54,15 @@ class OnlyRewriter:
         chosen = typed.intersection(english)
         drawn_as = {label: name * (name in chosen) for label, name in self._names.items()}
         self.lexicon = Lexicon()
-        labels = labels_of(self.lexicon.labels, user_lists)
-        self.rules = Rules(rules or table_text("rules.tsv"), labels, drawn_as)
+        labels = strings.labels_of(self.lexicon.labels, user_lists)
+        self.rules = Rules(rules or forms.table_text("rules.tsv"), labels, drawn_as)
         if spec.only:
             self.rules.draw_classes([*english, *user_lists])
         if spec.roles == "off":
             self.rules.join_roles()
-        self.marks = marks(self.rules)
+        self.marks = engine.marks(self.rules)
         self.viewer = Viewer(self.lexicon, [*self.rules.triggers], sorted(spec.keep), user_lists)
-        self.keyed = spec.consistent in (Scope.FILE, Scope.RUN)
+        self.keyed = spec.consistent in (consistent.Unit.FILE, consistent.Unit.RUN)
         if self.keyed:  # a town has one replacement in texts of all countries
             self.rules.shown = {}
         self._names_too = np.zeros(len(self.viewer.labels), np.bool_)
@@ -97,8 +87,6 @@ class OnlyRewriter:
         self.draws = Draws(plans, self.lexicon.doses, together=together, pieces=self.rules.pieces)
         swapped = {label: words for label, words in user_lists.items() if not drawn_as[label]}
         self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, swapped)
-        by_value = spec.numbers == NumberPolicy.VALUE
-        self._numbers = Numbers(epsilon, spec.consistent) if by_value else None
         self._mapped = spec.mapped
 
     def warm_up(self) -> None:
@@ -114,8 +102,8 @@ class OnlyRewriter:
         for block in decided.blocks:
             kinds = Counter(block.decision.group.tolist())
             written = [""] * (kinds.total() + len(block.decision.articles))
-            table = block.table(written, (), self._rule_names) if text.audit else None
-            about = [kinds.total()], [0], block.counts, table
+            table = block.table(written, self._rule_names) if text.audit else None
+            about = [kinds.total()], block.counts, table
             parts.append(result.Sanitized([], *about, by_kind=kinds))
         return replace(together(parts), invisible=decided.invisible)
 
@@ -153,12 +141,12 @@ class OnlyRewriter:
         marked, spans = None, contexts.spans
         if spans is not None:
             marked = deciding.marked_by(view, places, spans, self.marks)
-        match = Match(self.rules, view)
+        match = engine.Match(self.rules, view)
         decision = decide(view, self.rules, marked, match)
         return self._decided(view, places, decision, match if contexts.audit else None)
 
     def _decided(
-        self, view: View, places: Places, decision: Decision, match: Match | None
+        self, view: View, places: hashes.Places, decision: Decision, match: engine.Match | None
     ) -> Decided:
         edge, at, articles = view.edge, decision.at, decision.articles[:, 0]
         plural = decision.group == self.rules.group("surnamepl")
@@ -185,15 +173,12 @@ class OnlyRewriter:
         actions = np.full(len(edge), CODES[Action.PLAIN])
         actions[view.labelled(KEPT)] = CODES[Action.KEPT]
         actions[at] = np.where(decision.form < 0, CODES[Action.DRAWN], CODES[Action.STRING])
-        by_value = self._by_value(places, decision)
-        actions[at[[*by_value]]] = CODES[Action.NUMBER]
         plain_names = (
             (actions == CODES[Action.PLAIN]) & self._names_too[view.label] & (view.caps != LOWER)
         )
         words = np.bincount(actions, minlength=len(result.ACTIONS)).tolist()
         words[CODES[Action.PLAIN]] -= len(spots) - len(at) - len(articles)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
-        listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
         tokens = None
         if match:
@@ -228,19 +213,7 @@ class OnlyRewriter:
             int(self._foreign[view.label[view.caps == LOWER]].sum()),
             tokens,
             replace(places, end=places.after).words(at) if self._mapped else [],
-            by_value,
         )
-
-    def _by_value(self, places: Places, decision: Decision) -> dict[int, str]:
-        """Return the drawn tokens that are numbers, where these are drawn by value."""
-        if self._numbers is None:
-            return {}
-        texts, classes = places.words(decision.at), self.classes
-        return {
-            row: text
-            for row, (text, group) in enumerate(zip(texts, decision.group.tolist(), strict=True))
-            if classes[group] == NUMBERS and formed_number(text) is not None
-        }
 
     def drawn(
         self, done: Decided, key: bytes, units: Sequence[Shared], *, named: bool = False
@@ -269,23 +242,20 @@ class OnlyRewriter:
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
             return streams_for(key, numbers, counts[counts > 0].tolist(), before=before)
 
-        charged = [0] * done.texts
-        values, paid, same = self._values(done, charged, key, units)
         replacements = dict(enumerate(shared.replacements for shared in units))
         lasting = replacements if named or len(units) == 1 else None
-        outputs = self.draws.outputs(decision, source, lasting, values)
+        outputs = self.draws.outputs(decision, source, lasting)
         tokens = outputs.tokens
         for row, count in done.breaks.items():
-            tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
+            tokens[row] += "\n" * (count - tokens[row].count("\n"))
         written = [*tokens, *outputs.articles]
-        table = None if done.tokens is None else done.table(written, paid, self._rule_names)
+        table = None if done.tokens is None else done.table(written, self._rule_names)
         sizes = np.bincount(decision.text, minlength=done.texts).tolist()
         smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
         return result.Sanitized(
             done.lines(written),
             sizes,
-            charged,
             done.counts,
             table,
             by_kind=Counter(decision.group.tolist()),
@@ -293,33 +263,8 @@ class OnlyRewriter:
             plain_names=done.plain_names,
             foreign=done.foreign,
             replaced=replaced,
-            forms=result.Forms(smallest, outputs.unchanged + same),
+            forms=result.Forms(smallest, outputs.unchanged),
         )
-
-    def _values(
-        self, done: Decided, charged: list[int], key: bytes, units: Sequence[Shared]
-    ) -> tuple[dict[int, str], list[int], float]:
-        """Draw numbers by value, and charge each draw once in its unit.
-
-        Returns:
-            The numbers by their rows, the rows that are charged, and how many expect to stay.
-        """
-        if self._numbers is None or not done.numbers:
-            return {}, [], 0.0
-        decision, rows, words = done.decision, [*done.numbers], [*done.numbers.values()]
-        of_row = [units[int(decision.unit[row])] for row in rows]
-        paid = []
-        for row, word, shared in zip(rows, words, of_row, strict=True):
-            string = folded(word)
-            if not self.draws.together or string not in shared.paid:
-                shared.paid.add(string)
-                charged[int(decision.text[row])] += 1
-                paid.append(row)
-        records = np.array([shared.number for shared in of_row])
-        numbers_of = units[0].numbers if len(units) == 1 else None
-        values = self._numbers.drawn_once(words, records, key, numbers_of)
-        unchanged = self._numbers.forms(words).unchanged
-        return dict(zip(rows, values, strict=True)), paid, unchanged
 
     def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
         """Return the decision with the keys of its units."""
@@ -349,7 +294,7 @@ class OnlyRewriter:
         """
         clean, spans, invisible = without_invisible(batch.texts, batch.spans)
         of_texts: Sequence[Spans | None] = spans or [None] * len(clean)
-        pieces = [pieces_of(*pair) for pair in zip(clean, of_texts, strict=True)]
+        pieces = [spanned_tokens.pieces(*pair) for pair in zip(clean, of_texts, strict=True)]
         counts = [*map(len, pieces)]
         contexts = batch._replace(
             texts=[piece for of_text in pieces for piece, _ in of_text],

@@ -18,9 +18,8 @@ from dpsan.embeddings.loading import bundled_capitals
 from dpsan.embeddings.word_lists import lists_digest
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import Hint, UnprovedError, UsageError, refuse
+from dpsan.mechanisms import randomized_response, registry
 from dpsan.mechanisms.mechanism import BaseResponse, Mechanism
-from dpsan.mechanisms.randomized_response import GroupResponse
-from dpsan.mechanisms.registry import is_own, own_file, space_for
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.outcomes.ngrams import gap_kinds
@@ -83,17 +82,16 @@ def build(spec: Settings, opened: Opened) -> Built:
         # Rules and lists say what is drawn: no vectors are read.
         words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
         space = MetricSpace(words, centroid=np.zeros(1))
-        replacing = GroupResponse(spec.epsilon or 0.0)
+        replacing = randomized_response.GroupResponse()
         promise = replacing.guarantee(space)
-        check_numbers(spec.numbers, promise)
         return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
-    user_file = own_file(kind.name)
+    user_file = registry.own_file(kind.name)
     if user_file is not None:  # workers may run in another directory
         spec = replace(spec, mechanism=user_file.name, own_sha256=user_file.sha256)
-    reviewed = not is_own(kind.name)
+    reviewed = not registry.is_own(kind.name)
     mechanism = spec.build()  # before the slow part: usage errors first
     embeddings, space = opened()
-    space = space_for(space, kind.name)
+    space = registry.space_for(space, kind.name)
     public = () if spec.public is None else spec.public.rows(embeddings.key_to_index)
     groups = Grouping(class_rows(spec.classes, embeddings), space.n, bool(spec.classes))
     mechanism = mechanism.with_public(public).resolved(space)
@@ -305,7 +303,7 @@ class Rewriter:
             )
         many, kinds = drawn.tolist(), self._codes.by_kind(codes[drawing])
         about = result.counts_of(actions), table, public, batch.invisible, marks, public_marks
-        return result.Sanitized(lines, many, many, *about, by_kind=kinds, forms=forms)
+        return result.Sanitized(lines, many, *about, by_kind=kinds, forms=forms)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -347,7 +345,7 @@ class Rewriter:
             counts = result.counts_of(result.actions_of(batch.codes, self._built.space.n))
             drawn, kinds = [int(drawing.sum())], self._codes.by_kind(batch.codes[drawing])
             about = counts, None, public, batch.invisible
-            parts.append(result.Sanitized([], drawn, drawn, *about, by_kind=kinds))
+            parts.append(result.Sanitized([], drawn, *about, by_kind=kinds))
         return result.joined(result.together(parts), [len(parts)])
 
     def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:

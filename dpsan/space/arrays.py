@@ -1,20 +1,21 @@
 """Array types that many files name, work on parts of arrays, and exact products of vectors."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
 Ids = NDArray[np.int64]
 """Row numbers of words, and what is counted like them: positions, ranks, levels."""
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
 """Vectors as embedding files have them, and what is made of them for speed."""
+Ints = NDArray[np.int32]
+Mask = NDArray[np.bool_]
 Integers = NDArray[np.uint64]
 """Weights, their sums, and the numbers that are drawn below them."""
 

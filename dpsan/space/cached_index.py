@@ -4,8 +4,6 @@ A file that the cache does not have yet is loaded, indexed and stored.  Tables o
 cached beside the index (:meth:`MetricSpace.table`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable

@@ -4,16 +4,13 @@ A norm is convex, so the largest distance between words is also the largest betw
 their convex hull: ⊥, the centroid, is covered by every constant here.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np
 
 from dpsan.embeddings.words import shown
 from dpsan.errors import UsageError
-from dpsan.space.arrays import Floats, largest_norm, norms
-from dpsan.space.exact_search import FlatIndex
+from dpsan.space import arrays, exact_search
 from dpsan.space.metric_space import MetricSpace, diameter_bound
 
 _UP: Final = 1 + 1e-9
@@ -38,7 +35,7 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
     Raises:
         UsageError: a radius so small that clipped vectors of 32 bits might lie beyond it.
     """
-    largest = space.number("largest-norm", lambda: largest_norm(space.vectors))
+    largest = space.number("largest-norm", lambda: arrays.largest_norm(space.vectors))
     if isinstance(clip, str):
         return space, largest
     if largest <= clip:
@@ -49,7 +46,7 @@ def clipped(space: MetricSpace, clip: float | str) -> tuple[MetricSpace, float]:
             f"clip must be >= {least:.3g} for vectors of 32 bits with norms up to {largest:.3g} "
             f"(got {clip:g})"
         )
-    lengths = norms(space.vectors)
+    lengths = arrays.norms(space.vectors)
     # Rounded down by more than float32 rounding can add: 2^-24 for the factor, as much for a
     # product, and 2^-150 for a coordinate below the normal numbers, far less than _LEAST.
     factors = np.where(lengths > clip, clip * (1 - 2.0**-22) / lengths, 1.0).astype(np.float32)
@@ -78,7 +75,7 @@ def smallest_distance(space: MetricSpace) -> float | None:
 
     def build() -> float:
         points = np.unique(space.vectors + np.float32(0), axis=0)  # -0 is the same point as 0
-        index, least = FlatIndex(points), [np.inf]
+        index, least = exact_search.FlatIndex(points), [np.inf]
         count = len(points) if len(points) > 1 else 0
         for ids in space.in_blocks("looking for the nearest two words", count, 1024):
             least.append(index.search(points[ids].astype(np.float64), 2)[1][:, 1].min())
@@ -88,7 +85,7 @@ def smallest_distance(space: MetricSpace) -> float | None:
     return least_far if np.isfinite(least_far) else None
 
 
-def largest_stretch(points: Floats, images: Floats) -> float:
+def largest_stretch(points: arrays.Floats, images: arrays.Floats) -> float:
     """Max |f(x) - f(y)|/|x - y| over all pairs of rows, rounded up.
 
     Inf where too many pairs are near, or where equal points have different images.

@@ -8,15 +8,12 @@ the query alone.  Long searches go by products of small integers where ``dpsan[f
 which leave other candidates and the same answer.
 """
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Floats32, Ids, largest_norm, side_by_side, threads
+from dpsan.space.arrays import Floats, Floats32, Ids, Mask, largest_norm, side_by_side, threads
 from dpsan.space.int8_search import FEWEST_POINTS, MOST_NEAREST, SmallIntegers
 
 _EXTRA: Final = 3
@@ -184,7 +181,7 @@ class FlatIndex:
 
     def _decide(
         self, points: Floats, rows: Ids, near: Floats32, k: int, ids: Ids, distances: Floats
-    ) -> NDArray[np.bool_]:
+    ) -> Mask:
         """Re-score candidates into ``ids`` and ``distances``; True where certainly right."""
         rows = np.sort(rows, axis=1)  # ascending rows: a stable sort breaks ties by row
         offsets = self.vectors[rows].astype(np.float64)

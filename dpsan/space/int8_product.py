@@ -8,8 +8,6 @@ Since 1.29 ONNX Runtime sends telemetry over the network, from its import on.  d
 nobody: such a version is not imported.
 """
 
-from __future__ import annotations
-
 import mmap
 import threading
 from collections.abc import Iterator

@@ -13,9 +13,8 @@ import math
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.space.arrays import Floats, Floats32, Ids, norms, side_by_side
+from dpsan.space.arrays import Floats, Floats32, Ids, Ints, Mask, norms, side_by_side
 from dpsan.space.int8_product import SIGNED, Product, levels
 
 _TILE: Final = 512
@@ -56,7 +55,7 @@ class Candidates(NamedTuple):
     """Numbers of points, ascending."""
     rows: Ids
     """A row for each, ascending for each point."""
-    lost: NDArray[np.bool_]
+    lost: Mask
     """Points of which nothing is known, shape (m,); they have no rows."""
 
 
@@ -145,7 +144,7 @@ class SmallIntegers:
         ascending = np.argsort(owners * self.n + rows)
         return Candidates(owners[ascending], rows[ascending], lost)
 
-    def _block(self, moved: Floats, largest: Floats, k: int) -> tuple[Ids, Ids, NDArray[np.bool_]]:
+    def _block(self, moved: Floats, largest: Floats, k: int) -> tuple[Ids, Ids, Mask]:
         """Points and positions of rows, and for which points they are all that are needed."""
         m = len(moved)
         steps = np.maximum(largest, _SIZE[0]) / SIGNED
@@ -178,7 +177,7 @@ class SmallIntegers:
                 due, waiting = 2 * tile + 2, 0
         return rows.points, rows.indices, least < _NEVER
 
-    def _reached(self, tile: int, highest: NDArray[np.int32], block: _Points, k: int) -> Floats:
+    def _reached(self, tile: int, highest: Ints, block: _Points, k: int) -> Floats:
         """Return the k-th highest score that rows of a tile have at least."""
         rows = self._lost[tile], self._norms[tile], self._halves[tile]
         lost, norms, halves = (column.max(axis=1, keepdims=True) for column in rows)
@@ -224,7 +223,7 @@ class _Groups(NamedTuple):
 
     points: Ids
     groups: Ids
-    products: NDArray[np.int32]
+    products: Ints
     """Products of all rows, shape (groups, _GROUP)."""
     limits: Floats
     """Smallest product of a row that may be near."""
@@ -235,7 +234,7 @@ class _Found(NamedTuple):
 
     points: Ids
     indices: Ids
-    products: NDArray[np.int32]
+    products: Ints
 
 
 _NONE: Final = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))

@@ -5,8 +5,6 @@ Inputs are row numbers 0 ... n-1 and ``n`` for ⊥, the one input that every unk
 its point is the public centroid.  Outputs are row numbers only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final, TypeVar
 
@@ -145,7 +143,7 @@ class MetricSpace:
             self._made[key] = make()
         return self._made[key]  # type: ignore[no-any-return]
 
-    def for_code_that_changes(self, digest: str | None) -> MetricSpace:
+    def for_code_that_changes(self, digest: str | None) -> "MetricSpace":
         """Return the same with the tables of one program: a cache knows dpsan's by name alone.
 
         Args:
@@ -154,7 +152,7 @@ class MetricSpace:
         store = None if digest is None else self._store
         return self._with(_store=store, _bundled=False, _owner=digest or "")
 
-    def _with(self, **changes: Any) -> MetricSpace:
+    def _with(self, **changes: Any) -> "MetricSpace":
         """Return the same but for some attributes; nothing that was made from it is kept."""
         out = object.__new__(MetricSpace)
         vars(out).update(vars(self) | {"_memory": {}, "_made": {}} | changes)
@@ -168,7 +166,7 @@ class MetricSpace:
         """
         return shown(what, [*blocks(n, size)])
 
-    def transformed(self, name: str, vectors: Floats32) -> MetricSpace:
+    def transformed(self, name: str, vectors: Floats32) -> "MetricSpace":
         """Return the same words at other points (clipped, whitened, projected).
 
         Args:

@@ -3,8 +3,6 @@
 Below: texts cut at spaces, and the codes of short pieces by their bytes.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

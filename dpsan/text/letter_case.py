@@ -10,8 +10,6 @@ An article of the input would show how the drawn word after it began.  So :func:
 anew from the output, whichever of a and an it was.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,9 +18,8 @@ from itertools import compress
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpsan.text.batch import MARK, BoundedCache, Layout, Mask
+from dpsan.text.batch import MARK, BoundedCache, Ids, Layout, Mask
 from dpsan.text.tokens import ARTICLES, TAG
 
 
@@ -209,13 +206,8 @@ class NaturalCase:
         self._capitalised = BoundedCache(capitalised, _MANY)
 
     def write(
-        self,
-        layout: Layout,
-        outputs: list[str],
-        rows: NDArray[np.int64],
-        *,
-        continued: bool = False,
-    ) -> NDArray[np.int64]:
+        self, layout: Layout, outputs: list[str], rows: Ids, *, continued: bool = False
+    ) -> Ids:
         """Put the outputs of some texts into natural case, in place.
 
         A text of one word and no . ! ? … is a value and no sentence: *doctor* in a column of jobs
@@ -247,9 +239,7 @@ class NaturalCase:
             outputs[at] = self._capitalised[outputs[at]]
         return np.append(indices, named)
 
-    def _in_names(
-        self, layout: Layout, rows: NDArray[np.int64], begins: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _in_names(self, layout: Layout, rows: Ids, begins: Ids) -> Ids:
         """Return the positions of small words that have capitals in names.
 
         It reads drawn words, single spaces between them and public data: no word that was not
@@ -276,7 +266,7 @@ class NaturalCase:
         loud = the & (places & _PLACES["t"] != 0)  # asks for no capital beside it
         return np.flatnonzero((capital | loud) & ~named & ~titles)
 
-    def _within(self, layout: Layout, rows: NDArray[np.int64], *, continued: bool) -> Iterator[int]:
+    def _within(self, layout: Layout, rows: Ids, *, continued: bool) -> Iterator[int]:
         """Yield the drawn words that begin a sentence, but for the first of a whole text."""
         gaps, seam = layout.gaps, layout.seam
         inside = layout.odd[layout.odd < len(rows)]

@@ -1,7 +1,5 @@
 """From strings to inputs: which row number, or which rule, every word of a text stands for."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial

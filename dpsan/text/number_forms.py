@@ -6,8 +6,6 @@ alone.  All numbers of one shape share one grid, 0 ... size - 1.  A value that t
 as month 13, is moved to the nearest that it has, and letters that it lacks to the first it has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

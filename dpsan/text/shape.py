@@ -5,8 +5,6 @@ Where a text is cut into tokens is a function of its shape alone (docs/strings.m
 looks at the characters; the rules of :mod:`dpsan.text.tokens` see shapes.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any, AnyStr, Final, NamedTuple, cast

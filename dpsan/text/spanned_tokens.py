@@ -4,8 +4,6 @@ A token that a span touches anywhere is inside with all its characters: of two w
 word, this one passes less.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby, pairwise
 from operator import index, itemgetter

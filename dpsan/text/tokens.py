@@ -14,8 +14,6 @@ Large batches are cut at spaces first (:mod:`dpsan.text.batch`), which is faster
 then split by the rules below, and the result is the same.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

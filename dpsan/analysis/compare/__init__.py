@@ -4,8 +4,6 @@ Every mechanism is set to an epsilon, and its outputs are measured: ``measure.py
 the figures.  Must not know command lines.  Results hold figures only: no word of a text, no label.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -1,7 +1,5 @@
 """Figures of one mechanism on a corpus, over all seeds, with 95 % intervals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +8,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate import accuracy
 from dpsan.analysis.evaluate.accuracy import EVERY, VERSIONS, Accuracy, Labelled, read_labels
@@ -22,7 +19,7 @@ from dpsan.outcomes.distributions import UNKNOWN_PRIOR, Emissions, cosines, word
 from dpsan.outcomes.intervals import CONFIDENCE, Share
 from dpsan.outcomes.text_likelihood import Texts, by_position, ranks, sanitized
 from dpsan.privacy import randomness
-from dpsan.space.arrays import Ids, unit_rows
+from dpsan.space.arrays import Floats, Ids, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 LINKED: Final = 12
@@ -67,7 +64,7 @@ class Corpus:
             out.append("".join(line))
         return out
 
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Return how often each word occurs, and last unknown ones, (n + 1,)."""
         return np.bincount(self.words.ids, minlength=len(self.fold)).astype(np.float64)
 
@@ -153,7 +150,7 @@ def over_seeds(values: Sequence[float], bounds: tuple[float, float]) -> Figure:
 
 
 def measure(
-    mechanism: Mechanism, corpus: Corpus, folds: Folds | None, seeds: int, space: MetricSpace
+    mechanism: Mechanism, corpus: Corpus, folds: "Folds | None", seeds: int, space: MetricSpace
 ) -> tuple[dict[str, Figure | None], bool]:
     """Sanitize the texts once for each seed, and attack the outputs.
 

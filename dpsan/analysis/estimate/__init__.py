@@ -4,8 +4,6 @@ Only sanitized texts are read, and the settings that wrote them: post-processing
 privacy.  :mod:`dpsan.outcomes.estimate` does the maths.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,15 +14,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.analysis.evaluate.accuracy import read_labels
-from dpsan.analysis.evaluate.pairs import Inputs, records
+from dpsan.analysis.evaluate import accuracy, pairs
 from dpsan.analysis.evaluate.vocabulary import Vocabulary
 from dpsan.analysis.pages import WORDING, Bar, Part, Prose, Section, Shown
 from dpsan.embeddings.word_lists import row_of
 from dpsan.embeddings.words import Embeddings
 from dpsan.errors import InputError, number, printable, refuse
-from dpsan.outcomes import estimate
-from dpsan.outcomes.distributions import OTHER_SETTINGS, check_outputs
+from dpsan.outcomes import distributions, estimate
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.space.arrays import Ids
 from dpsan.text.letter_case import LetterCase
@@ -66,7 +62,7 @@ class Estimate:
         spec, self._embeddings = sanitizer.spec.of_table(), sanitizer.embeddings
         read, tell = reader(sanitizer), progress or (lambda _, __: None)
         every = counts_by_group(texts, by, read, self._embeddings.n + 1)
-        check_outputs(sanitizer.sampler, np.sum([*every.values()], axis=0)[:-1])
+        distributions.check_outputs(sanitizer.sampler, np.sum([*every.values()], axis=0)[:-1])
         readings = [*map(read, self._embeddings.index_to_key)]
         channel = estimate.Channel.of(sanitizer.sampler, sanitizer.space, readings)
         if spec.unknown == "mask":
@@ -80,7 +76,7 @@ class Estimate:
         self.misfit = first.misfit
         """Mean deviance of the counts of outputs."""
         wrong = self.misfit > estimate.most_misfit(sum(sizes))
-        refuse(wrong, OTHER_SETTINGS, f"misfit {self.misfit:.1f}")
+        refuse(wrong, distributions.OTHER_SETTINGS, f"misfit {self.misfit:.1f}")
         self._whole = estimate.best_fit(first, lambda share: tell("all groups", 0.5 * share))
 
     @cached_property
@@ -195,7 +191,7 @@ def matrix_of(lists: Mapping[str, Iterable[str]], embeddings: Embeddings) -> est
 
 
 def read_groups(
-    paths: Sequence[Path], inputs: Inputs, by: str | None
+    paths: Sequence[Path], inputs: pairs.Inputs, by: str | None
 ) -> tuple[list[str], list[str]]:
     """Return texts, and their groups: a field of the record, else the name of the file.
 
@@ -206,9 +202,9 @@ def read_groups(
     texts: list[str] = []
     groups: list[str] = []
     for path in paths:
-        texts += [" ".join(record.texts) for record in records(path, inputs)]
+        texts += [" ".join(record.texts) for record in pairs.records(path, inputs)]
         names = [path.name] * (len(texts) - len(groups))
-        groups += names if by is None else read_labels(path, by, inputs, "--by")
+        groups += names if by is None else accuracy.read_labels(path, by, inputs, "--by")
         if len(groups) != len(texts):
             raise InputError(path, "not every record has the field of --by")
     return texts, groups

@@ -4,8 +4,6 @@ Knows two versions of a text, a vocabulary and perhaps the mechanism between the
 command lines.  Results hold figures only: no word of a text, no label, no file's content.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -6,8 +6,6 @@ tested on sanitized texts is an upper bound of the adversarial accuracy of [TGum
 whose attackers search among many rewrites: see docs/studies/tgumbel.py.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -37,7 +35,7 @@ class Labelled:
     sanitized: Sequence[str]
     labels: Sequence[str]
 
-    def of(self, rows: Sequence[int]) -> Labelled:
+    def of(self, rows: Sequence[int]) -> "Labelled":
         """Return some of the texts, by number."""
         columns = self.clean, self.sanitized, self.labels
         return Labelled(*([column[at] for at in rows] for column in columns))

@@ -1,7 +1,5 @@
 """The attacks on a sanitized text, from reading it to reading it with a model of the language."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -10,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordKind
@@ -21,7 +18,7 @@ from dpsan.outcomes.distributions import Emissions, Likeliest, Observations
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.ngrams import Gap, Ngrams
-from dpsan.space.arrays import Floats32, Ids, unit_rows
+from dpsan.space.arrays import Floats32, Ids, Mask, unit_rows
 from dpsan.space.metric_space import MetricSpace
 
 _MOST: Final = 20
@@ -37,7 +34,7 @@ class Attack:
     attack: str
     """``verbatim``, ``one-word``, ``context`` or ``informed``."""
     name: str
-    right: NDArray[np.bool_] = field(repr=False)
+    right: Mask = field(repr=False)
     """True for each word that was read right, but for letter case, shape (m,)."""
     success: dict[WordKind, Share]
 
@@ -99,7 +96,9 @@ def attacks(
     return tuple(made), int(impossible.sum())
 
 
-def _stronger(pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: Guesses) -> Attack:
+def _stronger(
+    pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read: "Guesses"
+) -> Attack:
     """Return the attacker with the most correct guesses, of those with each power and weight."""
     made = []
     for (tau, near), guesses in read.items():
@@ -110,14 +109,14 @@ def _stronger(pairs: Pairs, vocabulary: Vocabulary, key: str, beside: str, read:
     return max(made, key=lambda attack: int(attack.right.sum()))
 
 
-def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: Ids) -> NDArray[np.bool_]:
+def _right(pairs: Pairs, vocabulary: Vocabulary, guesses: Ids) -> Mask:
     right = (guesses >= 0) & (pairs.inputs < vocabulary.n)
     right &= vocabulary.fold[guesses] == vocabulary.fold[np.minimum(pairs.inputs, vocabulary.n)]
     # What is no word of the vocabulary was passed through, and is read as it stands.
     return np.where(pairs.outputs == OTHER, pairs.same, right)
 
 
-def _attack(pairs: Pairs, key: str, name: str, right: NDArray[np.bool_]) -> Attack:
+def _attack(pairs: Pairs, key: str, name: str, right: Mask) -> Attack:
     return Attack(key, name, right, {kind: Share.of(right[pairs.of(kind)]) for kind in WordKind})
 
 
@@ -146,7 +145,7 @@ class SpanTable:
     left_out: int
     """Spans in lines that could not be aligned, and spans without words."""
 
-    def hits(self, right: NDArray[np.bool_]) -> Ids:
+    def hits(self, right: Mask) -> Ids:
         """Return how many words of each span were read right, of (m,) words."""
         sums = np.concatenate([[0], np.cumsum(right)])
         return np.asarray(sums[self.after] - sums[self.first])
@@ -183,7 +182,7 @@ def locate(path: Path, pairs: Pairs) -> SpanTable:
     return SpanTable([kind for kind, *_ in rows], first, after, persons, left_out)
 
 
-def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]:
+def recovered(table: SpanTable, right: Mask) -> dict[str, Recovery]:
     """Spans read back fully (every word right), partly or not, by type; ``all`` comes first.
 
     Args:
@@ -200,7 +199,7 @@ def recovered(table: SpanTable, right: NDArray[np.bool_]) -> dict[str, Recovery]
     }
 
 
-def hidden_persons(table: SpanTable, right: NDArray[np.bool_]) -> Share:
+def hidden_persons(table: SpanTable, right: Mask) -> Share:
     """Return the share of persons of whom no word of any span was read right.
 
     Args:
@@ -307,7 +306,7 @@ class Reader:
         pairs = product(enumerate(TAUS), enumerate(_NEAR))
         return {(tau, weight): guesses[i, j] for (i, tau), (j, weight) in pairs}
 
-    def _considered(self, outputs: Ids, line: _Line, beside: int) -> Candidates:
+    def _considered(self, outputs: Ids, line: "_Line", beside: int) -> Candidates:
         """Return the inputs considered at each position: ascending, ⊥ always, -1 fills up.
 
         Args:

@@ -8,8 +8,6 @@ is tried whose words could have been written by a sanitizer, and the shortest wo
 several cuts are left.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -18,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.analysis.evaluate.vocabulary import HELD, OTHER, Vocabulary, WordKind
 from dpsan.errors import InputError
@@ -26,7 +23,7 @@ from dpsan.files.compression import open_decompressed
 from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.kinds import format_for
 from dpsan.outcomes.ngrams import Gap, gap_kind
-from dpsan.space.arrays import Ids
+from dpsan.space.arrays import Ids, Mask
 from dpsan.text.tokens import folded, gaps_to_write
 
 _STATES: Final = 4096
@@ -135,7 +132,7 @@ class Pairs:
     """Row of each word of the original, n where it is unknown, (m,)."""
     outputs: Ids = field(repr=False)
     """Row of each output word, or MASKED or OTHER, (m,)."""
-    same: NDArray[np.bool_] = field(repr=False)
+    same: Mask = field(repr=False)
     """True for each word that is unchanged, but for letter case, shape (m,)."""
     kinds: Ids = field(repr=False)
     """Kind of the gap before each word, LINE before the first of a text, (m,)."""
@@ -144,7 +141,7 @@ class Pairs:
     more: tuple[Ids, ...] = field(default=(), repr=False)
     """Outputs of further independent noisings of the same words, (m,) each."""
 
-    def of(self, kind: WordKind) -> NDArray[np.bool_]:
+    def of(self, kind: WordKind) -> Mask:
         """Return a mask of the words of a class, shape (m,)."""
         return np.asarray((self.classes >> list(WordKind).index(kind)) & 1, dtype=np.bool_)
 

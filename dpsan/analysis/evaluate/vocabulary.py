@@ -1,7 +1,5 @@
 """Knowledge of an attacker: the public vocabulary, and the settings of a run from its audit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -19,9 +17,8 @@ from dpsan.mechanisms.registry import own_file
 from dpsan.run.audit import read_header
 from dpsan.sanitize.classes import sensitive
 from dpsan.sanitize.settings import Settings
+from dpsan.text import shape, tokens
 from dpsan.text.lookup import Lookup
-from dpsan.text.shape import is_number
-from dpsan.text.tokens import MASK, TOKENIZERS, folded
 
 MASKED: Final = -1
 OTHER: Final = -2
@@ -58,13 +55,13 @@ class Vocabulary:
     def __init__(self, embeddings: Embeddings, tokenizer: str) -> None:
         self.n, self._embeddings = embeddings.n, embeddings
         self.words = embeddings.index_to_key
-        self.tokenizer, self.split = tokenizer, TOKENIZERS[tokenizer]
+        self.tokenizer, self.split = tokenizer, tokens.TOKENIZERS[tokenizer]
         self._rows = embeddings.key_to_index
         self.lookup = Lookup(self.split, self._rows, (), self.n)
         """Finds words as the sanitizer does."""
-        self.longest = max([len(MASK), *map(len, self.words)])
+        self.longest = max([len(tokens.MASK), *map(len, self.words)])
         numbers: dict[str, int] = {}
-        rows = [numbers.setdefault(folded(word), row) for row, word in enumerate(self.words)]
+        rows = [numbers.setdefault(tokens.folded(word), row) for row, word in enumerate(self.words)]
         self.fold = np.array([*rows, -1])
         """Row of the first word of the same spelling but for case, (n + 1,); -1 for ⊥, the last."""
         self.frequencies = word_frequencies(self.n, embeddings.counts)
@@ -102,10 +99,10 @@ class Vocabulary:
         """Return the row of an output word, or one of the other codes."""
         if (row := self.row(word)) is not None:
             return row
-        return MASKED if word == MASK else OTHER
+        return MASKED if word == tokens.MASK else OTHER
 
     def _is_number(self, word: str) -> bool:
-        return self.split(word) == ["", word, ""] and is_number(word)
+        return self.split(word) == ["", word, ""] and shape.is_number(word)
 
     def classes(self, gaps: Sequence[str], words: Sequence[str], codes: Sequence[int]) -> list[int]:
         """Return the classes of each word of a line, as a sum of ``1 << position in WordKind``."""

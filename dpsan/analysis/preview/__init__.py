@@ -4,8 +4,6 @@ It draws, reads back, concludes and says so.  Only this package may hold sanitiz
 result; it holds no original one.  Must not know command lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Sentences and tables about a report, for the terminal and a page."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -10,17 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
-from dpsan.analysis.pages import (
-    WORDING,
-    Facts,
-    Part,
-    Prose,
-    Section,
-    Shown,
-    holding,
-    named,
-    plain_meaning,
-)
+from dpsan.analysis import pages
 from dpsan.analysis.report import ACTIONS, Report
 from dpsan.errors import counted, number, percent
 from dpsan.formats.passing import fields_line, noted_lines
@@ -48,7 +36,7 @@ def _warnings(report: Report) -> list[str]:
         f"the mechanism's guarantee is {status}": status != "PROVED",
         f"the mechanism is {UNREVIEWED}": not report["reviewed"],
     }
-    return holding(warnings)
+    return pages.holding(warnings)
 
 
 def _passed(report: Report) -> list[str]:
@@ -67,20 +55,17 @@ _HEADING: Final = "What passed unchanged or is not protected"
 
 def conclusion(sums: Report) -> tuple[str, bool]:
     """Return the sentence that a report begins with, and whether it is no warning."""
-    epsilon, only = sums["epsilon_ldp"], sums["only"]
+    epsilon = sums["epsilon_ldp"]
     if sums["seeded"]:
         return "Not private: the random numbers of this run are public.", False
     if (status := sums["status"]) != "PROVED":
         return f"No proved guarantee: that of {sums['mechanism']} is {status}.", False
     if not sums["complete"]:
         return "The run did not finish. The figures are those of the part that did.", False
-    words = f"any one {sums['per']}"
-    if only or sums["public_words"]:
-        words = "any one number" if only else "any one protected word"
+    words = "any one protected word" if sums["public_words"] else f"any one {sums['per']}"
     total = math.inf if epsilon is None else sums["copies"] * epsilon
-    meaning = plain_meaning(total, words, sums["copies"] * sums["delta"])
-    if only:
-        meaning = f"{WORDING['hidden']} {meaning}" if epsilon else WORDING["hidden"]
+    meaning = pages.plain_meaning(total, words, sums["copies"] * sums["delta"])
+    meaning = pages.WORDING["hidden"] if sums["only"] else meaning
     if plain := sum(sums[action] for action in _UNCHANGED):
         passed = f"{counted(plain, 'word')} of {number(sums['words'])} passed unchanged."
         return f"{meaning} {passed} These are not protected.", False
@@ -94,30 +79,28 @@ def figures(sums: Report) -> list[tuple[str, str, str]]:
     scope, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
         scope, loss = f"protected {scope}", "high-low LDP epsilon"
-    cost = _cost(sums["epsilon_ldp"], sums["delta"])
-    charged = "number by value" if sums["only"] else scope
-    out = [(f"{loss} per {charged}", cost, "how well one word is hidden; smaller is better")]
+    unchanged = "expected unchanged", percent(sums["expected_unchanged"])
     if sums["only"]:
         what = "between two words of one group; which group it is shows"
-        out.insert(0, ("LDP epsilon per replaced word", number(0.0), what))
-        if not sums["epsilon_ldp"]:
-            share = percent(sums["expected_unchanged"])
-            return [out[0], ("expected unchanged", share, "share of replaced words, at most")]
+        first = "LDP epsilon per replaced word", number(0.0), what
+        return [first, (*unchanged, "share of replaced words, at most")]
+    cost = _cost(sums["epsilon_ldp"], sums["delta"])
+    out = [(f"{loss} per {scope}", cost, "how well one word is hidden; smaller is better")]
     if not sums["spans"]:  # a share of running words, and spans hold names
         what = "share of drawn words that come out as they were; which ones is not visible"
-        out.append(("expected unchanged", percent(sums["expected_unchanged"]), what))
+        out.append((*unchanged, what))
     if sums["linked"]:
         out.append(("whole texts", sums["linked"], "how easily a text is found again"))
     whole = ", all copies" if sums["copies"] > 1 else ""
     for unit in ("record", "file"):
-        what = WORDING[f"largest {unit}"]
+        what = pages.WORDING[f"largest {unit}"]
         out.append((f"{loss}, largest {unit}{whole}", _cost(**sums[f"largest_{unit}"]), what))
     records = " / ".join(map(number, sums["epsilon_per_record"].values()))
     name = "epsilon per record, 5/50/95 %/largest"
     return [*out, (name, records, "records with more words lose more")]
 
 
-def files(sums: Report) -> list[Section]:
+def files(sums: Report) -> list[pages.Section]:
     """Return the inputs of a run, and the digests of their outputs."""
     rows, digests = [], []
     actions = [action for action in ACTIONS if any(file[action] for file in sums["files"])]
@@ -128,18 +111,18 @@ def files(sums: Report) -> list[Section]:
         rows.append((name, records, *counts, file["epsilon_sum"]))
         if file["finished"]:
             digests.append((file["output_sha256"], name))
-    inputs = Section(("file", "records", "words", *actions, "epsilon"), rows)
-    return [inputs, Section(("SHA-256 of the output", "file"), digests)]
+    inputs = pages.Section(("file", "records", "words", *actions, "epsilon"), rows)
+    return [inputs, pages.Section(("SHA-256 of the output", "file"), digests)]
 
 
-def reasons(sums: Report) -> list[Section]:
+def reasons(sums: Report) -> list[pages.Section]:
     """Return the words by class and rule, and by the list or rule by which they pass."""
     rows = sums["reasons"]
     drawn = [(row["class"] or "-", row["rule"], row["words"]) for row in rows if row["rule"]]
     passed = [(row["passes"], row["words"]) for row in rows if row["passes"]]
     by_class = sorted(drawn, key=lambda row: str(row[0]))
-    replaced = Section(("class", "rule that replaced", "words"), by_class)
-    return [replaced, Section(("passed by", "words"), passed)]
+    replaced = pages.Section(("class", "rule that replaced", "words"), by_class)
+    return [replaced, pages.Section(("passed by", "words"), passed)]
 
 
 _FIGURES: Final = "What follows is for those who know the terms; docs/glossary.md explains them."
@@ -179,39 +162,40 @@ def _facts(sums: Report) -> dict[str, list[str]]:
     }
 
 
-def shown(sums: Report, *, signed: bool = False) -> Shown:
+def shown(sums: Report, *, signed: bool = False) -> pages.Shown:
     """Return what was done to the words of a text, what passed, and what it cost.
 
     Args:
         signed: begin with the page for whoever signs.
     """
+    wording = pages.WORDING
     rows = [
-        (WORDING.get(f"words {action}", action), sums[action], Share(sums[action], sums["words"]))
+        (wording.get(f"words {action}", action), sums[action], Share(sums[action], sums["words"]))
         for action in ACTIONS
         if sums[action]
     ]
     sentence, good = conclusion(sums)
-    first: list[Part] = []
+    first: list[pages.Part] = []
     if signed:
         drawn = not sums["only"] and not sums["classes"]
         without = _OF_ONLY if drawn else _OF_DRAWN if sums["only"] else ()
         first = signing(_facts(sums), without)
-        first += [Prose("In figures", _FIGURES)]
+        first += [pages.Prose("In figures", _FIGURES)]
     settings = {"guarantee": sums["status"]} | {name: sums[name] for name in _PARAMETERS}
     if isinstance(sums["only"], dict):  # lists of dpsan, which have no size
         settings["only"] = ", ".join(sums["only"])
-    parts: list[Part] = [
-        Prose("", lines=_warnings(sums), loud=True),
+    parts: list[pages.Part] = [
+        pages.Prose("", lines=_warnings(sums), loud=True),
         *first,
-        Prose(_HEADING, lines=[*_passed(sums), *sums["not_protected"]]),
-        Section(("words", "number", "share"), rows, intervals=False),
+        pages.Prose(_HEADING, lines=[*_passed(sums), *sums["not_protected"]]),
+        pages.Section(("words", "number", "share"), rows, intervals=False),
         *reasons(sums),
-        Facts("Figures", figures(sums)),
+        pages.Facts("Figures", figures(sums)),
         *files(sums),
-        Facts("Parameters", named(settings)),
-        Prose("Counting words", lines=[] if sums["only"] else [WORDING["counting"]]),
+        pages.Facts("Parameters", pages.named(settings)),
+        pages.Prose("Counting words", lines=[] if sums["only"] else [pages.WORDING["counting"]]),
     ]
-    return Shown(WORDING["report"], parts, sentence, good, title=sums["audit"])
+    return pages.Shown(pages.WORDING["report"], parts, sentence, good, title=sums["audit"])
 
 
 def _cost(epsilon_ldp: float | None, delta: float) -> str:
@@ -239,14 +223,14 @@ _OF_DRAWN: Final = ("If every word was drawn",)
 """Those about nothing that was done where words were replaced."""
 
 
-def signing(facts: Mapping[str, Sequence[str]], without: Collection[str] = ()) -> list[Part]:
+def signing(facts: Mapping[str, Sequence[str]], without: Collection[str] = ()) -> list[pages.Part]:
     """Return the sections of docs/for_whoever_signs.md.
 
     Args:
         facts: lines about a run, by the heading under which they stand first.
         without: headings of sections that are left out.
     """
-    parts: list[Part] = []
+    parts: list[pages.Part] = []
     for section in _text().split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
         if heading in without:
@@ -255,7 +239,7 @@ def signing(facts: Mapping[str, Sequence[str]], without: Collection[str] = ()) -
         texts = [block for block in blocks if block[0] not in "*|"]
         lines = [line for block in blocks if block[0] == "*" for line in block.split("\n* ")]
         said = [*facts.get(heading, ()), *(_plain(line.removeprefix("* ")) for line in lines)]
-        parts.append(Prose(heading, _plain(" ".join(texts)), said))
+        parts.append(pages.Prose(heading, _plain(" ".join(texts)), said))
         parts += [_table(block) for block in blocks if block[0] == "|"]
     return parts
 
@@ -264,6 +248,6 @@ def _plain(text: str) -> str:
     return " ".join(_MARKS.sub("", text).split())
 
 
-def _table(block: str) -> Section:
+def _table(block: str) -> pages.Section:
     rows = [[_plain(cell) for cell in line[1:-1].split("|")] for line in block.split("\n")]
-    return Section(rows[0], rows[2:])
+    return pages.Section(rows[0], rows[2:])

@@ -5,8 +5,6 @@ must not know private text or command lines.  Here stand what a terminal shows, 
 files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

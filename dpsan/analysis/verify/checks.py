@@ -4,8 +4,6 @@ Outputs of single words are read as row numbers; whole documents are rewritten b
 ``rewrite``.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence

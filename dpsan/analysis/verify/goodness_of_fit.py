@@ -19,8 +19,6 @@ a sixth of ERROR.  What chooses the words of 3 and 6 is no evidence itself: they
 that were made after the choice.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

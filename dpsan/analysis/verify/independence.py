@@ -15,8 +15,6 @@ agree least): a program may share the random numbers of one kind only.
 Lines and blocks far apart, and words beside a drawn one, are tested in a clone (tests/checks).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

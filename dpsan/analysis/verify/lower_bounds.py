@@ -12,8 +12,6 @@ pairs and both bounds).  Sampling can disprove a guarantee, never prove it.
 A bound sees what an attacker sees: outputs, by the code of ``rewrite``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

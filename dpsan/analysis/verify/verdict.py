@@ -6,8 +6,6 @@ configuration, so settings with infinite loss decide first.  Public words are le
 inputs.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

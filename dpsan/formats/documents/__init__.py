@@ -5,8 +5,6 @@ sanitized; what passes is on a list and is counted; everything else is refused o
 kind of document subclasses ``Document``.  Nothing here knows mechanisms or how records are drawn.
 """
 
-from __future__ import annotations
-
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator

@@ -10,8 +10,6 @@ in the order of the file.  So prefixes, names of namespaces and spaces between t
 no tree of elements, which would take over ten times the size of the part, is in memory.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -28,8 +26,7 @@ from dpsan.formats.base import ReadOptions, Record
 from dpsan.formats.documents import Document, RefusedError, name_lists
 from dpsan.formats.documents.docx_package import DECLARATION, Package, Part
 from dpsan.formats.passing import LEFT_OUT, PASSED
-from dpsan.text.shape import compiled
-from dpsan.text.tokens import TOKENIZERS, wordless
+from dpsan.text import shape, tokens
 
 _W: Final = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _R: Final = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -67,7 +64,7 @@ _LOOKED_AT: Final = {
 }
 """Attributes without which, or with another value, an element cannot stay."""
 _ANCHOR: Final = re.compile("(?<=_(?:Toc|Ref|Hlk|Hlt))[0-9]+")
-_IDENTIFIERS: Final = compiled(
+_IDENTIFIERS: Final = shape.compiled(
     r"""<(?:[\w.-]++:)?(?:rsid|nsid|tmpl|themeFamily|creationId|embed(?:Regular|Bold|Italic|BoldItalic))
     (?=[\s/>])(?:[^<>"']|"[^"]*+"|'[^']*+')*+(?:(?<=/)>|(?<!/)>\s*+</[^<>]*+>)
     |\s++(?:[\w.-]++:)?(?:rsid\w*+|tplc|durableId|paraId|textId)\s*+=\s*+(?:"[^"]*+"|'[^']*+')""",
@@ -105,7 +102,7 @@ class Segment:
 
         Which run a word is in depends on where runs and words begin, and both pass.
         """
-        split = TOKENIZERS["unicode"]
+        split = tokens.TOKENIZERS["unicode"]
         before, after = split(self.text), split(text)
         out = [""] * len(self.pieces)
         if len(self.pieces) == 1 or before[::2] != after[::2]:
@@ -299,7 +296,7 @@ class Reader:
         if self._run and self._run[-1]:
             segment = Segment(self._run[-1])
             self._run[-1] = []
-            if not wordless(segment.text):
+            if not tokens.wordless(segment.text):
                 self._texts[-1].append(segment)
 
 

@@ -4,8 +4,6 @@ The archive is written anew: parts in the order in which they lead to one anothe
 names of programs or comments.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 import zipfile

@@ -6,8 +6,6 @@ A record is a header, a part of plain text, or a text of a part that is a page (
 how it is built are made from what they mean, and boundaries are dpsan's.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -12,8 +12,6 @@ and no-break spaces are entities, and no others, however they were written.  The
 that was drawn as itself would tell so.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -13,8 +13,6 @@ too much and never too little::
 A name that HTML does not have is an error, unless the user names it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Its parser follows RFC 5322 and RFC 2046.  It takes the square of the length of 
 nests as deep as the mail does, so these are bounded while it reads.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re
@@ -185,7 +183,7 @@ class Entity(Message):
         super().attach(payload)
 
     @property
-    def parts(self) -> list[Entity]:
+    def parts(self) -> "list[Entity]":
         """Parts of a multipart, or the mail inside a message."""
         return cast(list[Entity], self.get_payload()) if self.is_multipart() else []
 

@@ -5,8 +5,6 @@ and the public base are functions of the public vocabulary alone.  A sampler mus
 strings or files; guarantees are computed by the mechanism that builds it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Final

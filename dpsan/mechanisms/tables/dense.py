@@ -4,17 +4,14 @@ A row is computed once for all tokens of its word in a batch.  Sums of parts of 
 that a draw falls in, and only that part is summed up further.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.mechanisms.mechanism import IntegerResponse, Mechanism
 from dpsan.mechanisms.tables import ROWS, Table
@@ -22,7 +19,7 @@ from dpsan.privacy import certificate as certificates
 from dpsan.privacy.certificate import WEIGHT_ERROR, WORK, Certificate, Metric
 from dpsan.privacy.guarantee import Claim, Guarantee, Status
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids, Integers, blocks, by_word, side_by_side
+from dpsan.space.arrays import Array, Floats, Ids, Integers, Mask, blocks, by_word, side_by_side
 from dpsan.space.metric_space import MetricSpace
 
 # Integers of up to 96 bits as high · 2^32 + low, so that cumulative sums cannot overflow.
@@ -30,14 +27,14 @@ from dpsan.space.metric_space import MetricSpace
 # Both parts are uint64, low is below 2^32.  Weights are at most 2^62; the sum of n of them needs
 # log2(n) bits more.
 
-WideIntegers = tuple[Integers, NDArray[Any]]
+WideIntegers = tuple[Integers, Array]
 """High and low parts, of the same shape; low may have a shorter type."""
 
 LOW: Final = np.uint64(0xFFFFFFFF)
 SHIFT: Final = np.uint64(32)
 
 
-def less(a: WideIntegers, b: WideIntegers) -> NDArray[np.bool_]:
+def less(a: WideIntegers, b: WideIntegers) -> Mask:
     """Return a mask of a < b."""
     return np.asarray((a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1])))
 
@@ -53,9 +50,7 @@ def cumulative(weights: Integers) -> WideIntegers:
     return high, low
 
 
-def number_below(
-    high: Integers, low: NDArray[Any], bits: Integers
-) -> tuple[NDArray[np.bool_], WideIntegers]:
+def number_below(high: Integers, low: Array, bits: Integers) -> tuple[Mask, WideIntegers]:
     """Uniform numbers below totals (m,), or rejected: accepted?, the numbers.
 
     Args:
@@ -157,7 +152,7 @@ class DenseTable(Table):
         self.block = rows_at_once(space.n)
 
     @classmethod
-    def of_scores(cls, space: MetricSpace, scores: Callable[[Ids], Floats]) -> DenseTable:
+    def of_scores(cls, space: MetricSpace, scores: Callable[[Ids], Floats]) -> "DenseTable":
         """Return the table of weights floor(2^62·exp(-score)), of scores >= 0 up to a cap.
 
         Args:
@@ -187,9 +182,7 @@ class DenseTable(Table):
             pending, attempt = pending[~good], attempt + 1
         return out
 
-    def _draw(
-        self, bits: Integers, good: NDArray[np.bool_], drawn: Ids, group: tuple[Ids, Ids, Ids]
-    ) -> None:
+    def _draw(self, bits: Integers, good: Mask, drawn: Ids, group: tuple[Ids, Ids, Ids]) -> None:
         """Draw the tokens of some words, and note which draws are accepted."""
         words, tokens, rows = group
         sums = cumulative(self.weights(words))

@@ -3,20 +3,17 @@
 That of a public word is the word itself, with all of that mass.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.words import Classes, in_tiers
-from dpsan.space.arrays import Ids, directions, favoured, ranking
+from dpsan.space.arrays import Array, Floats32, Ids, Ints, directions, favoured, ranking
 from dpsan.space.metric_space import MetricSpace
 
-Rows = NDArray[np.int32]
+Rows = Ints
 Pair = tuple[Classes | None, Classes | None]
 """Public classes of words and of outputs; None: nobody has a class."""
 
@@ -39,7 +36,7 @@ class Base(NamedTuple):
     """Their weights b_u >= 1, shape (k,)."""
     mass: int
     """Mass of every near set, 1 ... sum of the weights."""
-    favours: NDArray[np.float32] | None = None
+    favours: Floats32 | None = None
     """Added to products with each output, shape (k,): see ``favoured``."""
 
     @property
@@ -48,16 +45,13 @@ class Base(NamedTuple):
         return int(self.weights.sum())
 
     @classmethod
-    def even(cls, words: Ids, mass: int) -> Base:
+    def even(cls, words: Ids, mass: int) -> "Base":
         """Return the base that gives some words, ascending, the weight 1 each."""
         return cls(words.astype(np.int32), np.ones(len(words), dtype=np.int64), mass)
 
 
 def fill(
-    inputs: NDArray[np.float32],
-    outputs: NDArray[np.float32],
-    base: Base,
-    classes: Pair = (None, None),
+    inputs: Floats32, outputs: Floats32, base: Base, classes: Pair = (None, None)
 ) -> dict[str, Any]:
     """Near sets of words as sparse rows.
 
@@ -99,14 +93,12 @@ def fill(
     return _sparse(sizes, words[order], ends[order])
 
 
-def _sparse(sizes: NDArray[Any], words: NDArray[Any], ends: NDArray[Any]) -> dict[str, Any]:
+def _sparse(sizes: Array, words: Array, ends: Array) -> dict[str, Any]:
     rows = {"sizes": sizes, "words": words, "ends": ends}
     return {name: column.astype(np.int32) for name, column in rows.items()}
 
 
-def _order(
-    inputs: NDArray[np.float32], outputs: NDArray[np.float32], width: int, parts: list[Ids]
-) -> Ids:
+def _order(inputs: Floats32, outputs: Floats32, width: int, parts: list[Ids]) -> Ids:
     """Return positions of outputs, shape (width, m): tier after tier, the best of each first."""
     tiers_ordered: list[Ids] = []
     for tier in parts:
@@ -164,7 +156,7 @@ class NearSets:
     ) -> None:
         self.space, self.base = space, base
         self._euclidean = euclidean
-        self._outputs: NDArray[np.float32] | None = None
+        self._outputs: Floats32 | None = None
         self.starts = np.full(space.n, -1, dtype=np.int64)
         """Offset of the row of each word; -1 if it is not computed yet."""
         self.sizes = np.zeros(space.n, dtype=np.int32)

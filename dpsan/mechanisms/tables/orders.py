@@ -7,21 +7,18 @@ for every input. W_k <= e^epsilon·W_{k+1} and H_k <= e^epsilon·H_{k+1} hold fo
 themselves.  Below are the public tables that orders and clusters of words come from.
 """
 
-from __future__ import annotations
-
 from decimal import Context, Decimal
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpsan.embeddings.words import shown
 from dpsan.errors import UsageError, fewer_words
 from dpsan.mechanisms.tables import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
-from dpsan.space.arrays import Floats, Ids, Integers, blocks
+from dpsan.space.arrays import Floats, Ids, Integers, Ints, blocks
 from dpsan.space.metric_space import MetricSpace
 
 _LEAST: Final = 1e-12
@@ -77,7 +74,7 @@ class RankNoise:
         out[:, 0], out[:, -1] = self.tails[indices], self.tails[self.n - 1 - indices]
         return np.asarray(out)
 
-    def moved(self, indices: Ids, drawn: NDArray[np.uint64]) -> Ids:
+    def moved(self, indices: Ids, drawn: Integers) -> Ids:
         """Noisy positions, (m,), for uniform integers below ``total``."""
         half = self.cumulative[-1]
         down = drawn >= half
@@ -196,7 +193,7 @@ _ROWS: Final = 4096
 """Words that are compared at once: what they need stays in the processor's cache."""
 
 
-def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
+def groups(space: MetricSpace, k: int) -> Ints:
     """Return the groups, shape (ceil(n/k), k), nearest to the first word first; -1 where a row is
     short.
 
@@ -211,7 +208,7 @@ def groups(space: MetricSpace, k: int) -> NDArray[np.int32]:
     return space.table(f"groups-{k}", lambda: {"groups": _build(space, k)})["groups"]
 
 
-def _build(space: MetricSpace, k: int) -> NDArray[np.int32]:
+def _build(space: MetricSpace, k: int) -> Ints:
     left = np.arange(space.n)
     out = np.full((-(-space.n // k), k), -1, dtype=np.int32)
     for row in shown("grouping similar words", range(len(out))):

@@ -1,7 +1,5 @@
 """Public base distributions, solved for a grid of epsilon, as integers that are kept."""
 
-from __future__ import annotations
-
 import math
 from decimal import Context, Decimal
 from typing import Any, Final, NamedTuple

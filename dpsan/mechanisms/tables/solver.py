@@ -19,8 +19,6 @@ directions are exact, sums are taken in a fixed order, and of the functions that
 rounded everywhere (exp, log, pow) none is used.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, Final

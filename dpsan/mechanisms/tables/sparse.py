@@ -9,8 +9,6 @@ probability of an output of the base is at least e^-epsilon times that under any
 with the same total for all words, see docs/proofs.md 2.10.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import defaultdict

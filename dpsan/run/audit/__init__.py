@@ -18,10 +18,9 @@ cells) of one record.  With ``spans`` only words that a span touches were drawn;
 draws.
 
 With ``only`` words of some classes were replaced, each by a word of its ``group``; ``rule`` is the
-row of the rules that found it, and its epsilon is 0.  A number that was drawn by value has the
-header's epsilon.  The others are ``plain``, and no guarantee covers them; ``passes`` names the list
-or rule by which each of them passes.  With ``classes`` all words are drawn, with the header's
-epsilon, and a word has its ``class``.
+row of the rules that found it, and its epsilon is 0.  The others are ``plain``, and no guarantee
+covers them; ``passes`` names the list or rule by which each of them passes.  With ``classes`` all
+words are drawn, with the header's epsilon, and a word has its ``class``.
 
 With ``fluent``, the digest of a language model, ``out`` was decoded from the words around it;
 ``drawn`` is the word that the mechanism drew, null where it drew none.
@@ -36,8 +35,6 @@ A reader yields rows of the grammar, in order, or one error that names the line;
 row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict
@@ -49,8 +46,7 @@ import orjson
 
 from dpsan.errors import InputError
 from dpsan.files.compression import open_decompressed
-from dpsan.formats.documents import sections
-from dpsan.formats.text import json_header, raw_records
+from dpsan.formats import documents, text
 from dpsan.mechanisms.registry import finite
 from dpsan.privacy.guarantee import Guarantee
 from dpsan.sanitize.result import UNDRAWN, Action
@@ -71,7 +67,7 @@ _TYPES: Final[dict[str, tuple[Any, ...]]] = {
 
 def _grammar() -> dict[str, Fields]:
     """Return the rows of ``grammar.txt``, and the objects inside of them, by name."""
-    bodies = sections(Path(__file__).parent / "grammar.txt")
+    bodies = documents.sections(Path(__file__).parent / "grammar.txt")
     listed = {
         "actions": " ".join(f"{action}:int" for action in Action),
         "undrawn": " ".join(f"{action}:int" for action in UNDRAWN),
@@ -190,10 +186,10 @@ def read_rows(path: Path) -> Generator[tuple[int, Row]]:
     word: Fields | None = None
     ended = False
     with open_decompressed(path) as source:
-        for number, raw, ending in filter(None, raw_records(source, _ROW)):
+        for number, raw, ending in filter(None, text.raw_records(source, _ROW)):
             try:
                 if word is None:
-                    row = checked(json_header(source.name, raw, "header", SCHEMA, "an audit"))
+                    row = checked(text.json_header(source.name, raw, "header", SCHEMA, "an audit"))
                     word = _word_of(row)
                 elif ended:
                     raise DamagedError("a row behind the totals")
