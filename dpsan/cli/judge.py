@@ -356,7 +356,8 @@ class Verify(JsonAndFile, Sanitizing):
         sanitizer, started = Sanitizer.from_spec(self.spec(), self.store()), perf_counter()
         verdict, checks = verify_replaced(sanitizer)
         values = {"verdict": verdict, "checks": checks, "seconds": perf_counter() - started}
-        hidden = " for two words of one group" * (verdict == "kept")
+        but = ", except of numbers by value" * (sanitizer.guarantee.epsilon_ldp > 0)
+        hidden = f" for two words of one group{but}" * (verdict == "kept")
         title = f"--only {self.only}: {verdict.upper()}{hidden}"
         self.show(values, [Shown("", [checked(checks)], title=title)])
         return _STATUS[verdict]

@@ -350,14 +350,15 @@ class GroupResponse(IntegerResponse):
     source = "dpsan §group-response"
 
     epsilon: float = 0.0
-    """No word has a loss: nothing is said of which of its group it was."""
+    """LDP epsilon between two numbers of one form that are drawn by value, in nats; else 0."""
 
     def __post_init__(self) -> None:
-        """Take an epsilon of 0."""
+        if self.epsilon:
+            super().__post_init__()
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
         return self.promise(
-            epsilon_ldp=0.0,
+            epsilon_ldp=self.epsilon,
             only_groups=True,
             why="the output depends on the group of a drawn word, and on no word",
         )

@@ -95,7 +95,7 @@ class Guarantee:
     """Groups of words that are one input: between two words of a group epsilon is 0."""
     only_groups: bool = False
     """True if words of no group are written unchanged, and the group of a word shows: then
-    ``epsilon_ldp`` is 0."""
+    ``epsilon_ldp`` is the loss of a number that is drawn by value, and 0 without such numbers."""
     claimed: Claim | None = None
     why: str = ""
     source: str = ""

@@ -142,7 +142,7 @@ class Memo(MemoFile):
         accountant = self._sanitizer.accountant()
         for position in fresh:
             self._count_again(pending.digests[position])
-            cost = accountant.composed(done.drawn[position])
+            cost = accountant.composed(done.charged[position])
             output = _bytes(done.lines[position])
             loss = float(cost.epsilon), float(cost.delta)
             self._put(pending.digests[position], self._settings, output, *loss)

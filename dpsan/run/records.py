@@ -118,7 +118,7 @@ class History:
 
 def _costs(batch: Sequence[Record], results: Sequence[Sanitized], totals: Accountant) -> list[Loss]:
     """Return the cost of each record: all its texts, in all copies."""
-    charges = [len(results) * charge for charge in results[0].drawn]
+    charges = [len(results) * charge for charge in results[0].charged]
     ends = accumulate((len(record.texts) for record in batch), initial=0)
     return [totals.composed(sum(charges[begin:end])) for begin, end in pairwise(ends)]
 

@@ -161,7 +161,7 @@ class FileLog(PrivateFile):
 
 
 def _sums(totals: Accountant) -> dict[str, Any]:
-    whole = totals.composed(totals.draws)
+    whole = totals.composed(totals.charges)
     counts = {"records": totals.records, "words": totals.words, "drawn": totals.draws}
     return counts | {"epsilon": whole.epsilon, "delta": whole.delta}  # not finite: null
 

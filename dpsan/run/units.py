@@ -323,7 +323,7 @@ def _unpaid(done: Sanitized, paid: Distinct) -> Sanitized:
     public = () if done.public_marks is None else done.public_marks.tolist()
     new = len({*public} - paid.marks)
     drawn = paid.of_texts(done.marks, done.drawn)
-    return replace(done, drawn=drawn, public=new, marks=None, public_marks=None)
+    return replace(done, drawn=drawn, charged=drawn, public=new, marks=None, public_marks=None)
 
 
 _FIRST: Final = 1 << AGE

@@ -19,7 +19,8 @@ from dpsan.sanitize.result import Action, Forms, Sanitized
 from dpsan.sanitize.settings import Settings, rows_of
 
 _SUMS: Final = (
-    *("forms", "records", "invalid", "invisible", "reused", "plain_names", "foreign", "unmarked"),
+    *("charged", "forms", "records", "invalid", "invisible", "reused", "plain_names"),
+    *("foreign", "unmarked"),
 )
 """Totals of an accountant that add up as they are."""
 
@@ -39,6 +40,8 @@ class Accountant:
     counts: dict[Action, int] = field(default_factory=lambda: dict.fromkeys(Action, 0))
     draws: int = 0
     """Outputs drawn by the mechanism, over all copies."""
+    charged: int = 0
+    """Those of numbers by value, where only these have a loss."""
     by_kind: Counter[int] = field(default_factory=Counter)
     """Drawn words by kind, see :class:`dpsan.sanitize.result.Sanitized`."""
     forms: Forms = field(default_factory=Forms)
@@ -46,9 +49,9 @@ class Accountant:
     public: int = 0
     """Draws of public words, over all copies: for the audit alone."""
     largest_record: int = 0
-    """Most draws of one record: of all its texts, in one copy."""
+    """Most charges of one record: of all its texts, in one copy."""
     largest_file: int = 0
-    """Most draws of one of the files that were merged."""
+    """Most charges of one of the files that were merged."""
     records: int = 0
     invalid: int = 0
     """Invalid byte sequences replaced on input."""
@@ -78,9 +81,14 @@ class Accountant:
         return self.draws + self.counts[Action.REMEMBERED]
 
     @property
+    def charges(self) -> int:
+        """Return the number of losses: one for each draw that has one."""
+        return self.charged if self.guarantee.only_groups else self.draws
+
+    @property
     def epsilon_sum(self) -> float:
         """Sum of the mechanism's epsilon over all draws."""
-        return self.draws * self.epsilon
+        return self.charges * self.epsilon
 
     def composed(self, charges: int) -> Loss:
         """LDP epsilon and delta of so many charges together."""
@@ -103,13 +111,14 @@ class Accountant:
         else:
             self.draws += many * sum(sanitized.drawn)
             self.public += many * sanitized.public
+        self.charged += many * sum(sanitized.charged)
         self.by_kind.update({kind: many * count for kind, count in sanitized.by_kind.items()})
         self.forms += sanitized.forms
         self.invisible += many * sanitized.invisible
         self.reused += sum(copy.reused for copy in copies)
         self.plain_names += sanitized.plain_names
         self.foreign += sanitized.foreign
-        records: Sequence[int] = sanitized.drawn
+        records: Sequence[int] = sanitized.charged
         if texts is not None and not set(texts) <= {0, 1}:
             bounds = pairwise(accumulate(texts, initial=0))
             records = [sum(records[first:last]) for first, last in bounds]
@@ -130,7 +139,7 @@ class Accountant:
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.largest_record = max(self.largest_record, other.largest_record)
-        self.largest_file = max(self.largest_file, other.draws)
+        self.largest_file = max(self.largest_file, other.charges)
 
 
 @dataclass(frozen=True)
@@ -286,7 +295,7 @@ def not_protected(guarantee: Guarantee, settings: Settings, *, spans: bool) -> l
     more = [FACTS["chosen" if only else "choice"]] * spans
     if settings.consistent is not None:
         more += [fact for of_class, fact in rows_of("equal") if only or not of_class]
-    # Where words become others of their group, repeated runs tell nothing more.
-    always = [fact for fact, *paid in rows_of("always") if not (only and paid)]
+    free = only and not guarantee.epsilon_ldp  # then repeated runs tell nothing more
+    always = [fact for fact, *paid in rows_of("always") if not (free and paid)]
     facts = [*of_guarantee(guarantee, settings.roles), *settings.facts()]
     return [*facts, *more, *always]

@@ -310,27 +310,33 @@ class Numbers:
         draw_further(drawn, [kind.sizes for kind in kinds], indices.tolist(), streams)
         return [kind.write(bits) for kind, bits in zip(kinds, drawn, strict=True)]
 
-    def drawn_once(self, words: Sequence[str], records: Ids, key: bytes) -> list[str]:
+    def drawn_once(
+        self, words: Sequence[str], records: Ids, key: bytes, by_word: dict[str, int] | None = None
+    ) -> list[str]:
         """Return the same where each has a stream of its own, and equal ones of a unit the same.
 
-        In a record, streams are numbered in the order in which numbers appear, so that no draw
-        depends on how a number is spelt.
+        Without a unit each mention is drawn anew.  In a record, streams are numbered in the order
+        in which numbers appear, so that no draw depends on how a number is spelt.
 
         Args:
             words: the numbers.
             records: the number of the record of each, (words,).
             key: of the batch.
+            by_word: where the words are parts of one record, numbers of its earlier parts; grows.
         """
-        subkey, by_record = randomness.derive_key(key, "numbers"), self._unit is Unit.RECORD
+        subkey, by_record = randomness.derive_key(key, "numbers"), self._unit in (None, Unit.RECORD)
         units = records.tolist() if by_record else [0] * len(words)
-        in_unit = list(zip(units, map(folded, words), words, strict=True))
+        names = [folded(word) for word in words]
+        if self._unit is None:
+            names = [str(len(by_word or ()) + at) for at in range(len(words))]
+        in_unit = list(zip(units, names, words, strict=True))
         orders: defaultdict[int, dict[str, int]] = defaultdict(dict)
         drawn_as: dict[tuple[int, str], int] = {}
         positions: list[tuple[int, int]] = []
         spellings = dict.fromkeys(in_unit, 0)
         for unit, string, word in spellings:
             if (unit, string) not in drawn_as:
-                order = orders[unit]
+                order = orders[unit] if by_word is None else by_word
                 drawn_as[unit, string] = len(drawn_as)
                 positions.append((unit, order.setdefault(string, len(order)) | _STRING))
             spellings[unit, string, word] = drawn_as[unit, string]

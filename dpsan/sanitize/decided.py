@@ -53,6 +53,10 @@ class Shared:
     """Replacements drawn under its number."""
     units: int = 1
     """Units so far: a long file has several."""
+    numbers: dict[str, int] = field(default_factory=dict, repr=False)
+    """Numbers that were drawn by value, in the order of their appearance."""
+    paid: set[str] = field(default_factory=set, repr=False)
+    """Those whose loss is counted."""
     originals: dict[tuple[str, ...], None] = field(default_factory=dict, repr=False)
     """Original and replacement of its words, of a unit that lasts."""
 
@@ -94,6 +98,8 @@ class Decided:
     behind drawn ones."""
     originals: list[str] = field(default_factory=list, repr=False)
     """The drawn words with their possessives, for a map."""
+    numbers: dict[int, str] = field(default_factory=dict, repr=False)
+    """By their rows the numbers that are drawn by value."""
 
     @property
     def texts(self) -> int:
@@ -224,11 +230,14 @@ class Decided:
         parts[::2], parts[1::2] = map(tokens.__getitem__, self.order.tolist()), self.between
         return ["".join(parts[2 * first : 2 * last]) for first, last in pairwise(edges)]
 
-    def table(self, written: Sequence[str], rules: Sequence[str]) -> AuditTable:
+    def table(
+        self, written: Sequence[str], paid: Sequence[int], rules: Sequence[str]
+    ) -> AuditTable:
         """Return the audit of what was written.
 
         Args:
             written: outputs of drawn tokens, then articles.
+            paid: rows of the numbers by value that are charged.
             rules: names of the rules.
         """
         tokens, decision = self.tokens, self.decision
@@ -243,6 +252,7 @@ class Decided:
             tokens,
             outputs=[text if row < 0 else written[row] for text, row in pairs],
             output_ids=tokens.input_ids,
+            first=np.isin(rows, paid),
             reasons=[reasons[row] if 0 <= row < len(reasons) else None for row in rows],
         )
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.word_lists import SPANS, STRINGS
+from dpsan.embeddings.word_lists import NUMBERS, SPANS, STRINGS
 from dpsan.errors import UsageError
 from dpsan.only import engine, forms, hashes, strings
 from dpsan.only.decision import NAMES, Decision, decide
@@ -29,8 +29,9 @@ from dpsan.sanitize import decided as deciding
 from dpsan.sanitize.decided import Decided, DecidedTexts, Shared
 from dpsan.sanitize.result import CODES, Action, together
 from dpsan.sanitize.settings import Settings
-from dpsan.text import spanned_tokens
+from dpsan.text import number_forms, spanned_tokens
 from dpsan.text.spanned_tokens import Spans, batches, blocks, context_numbers, without_invisible
+from dpsan.text.tokens import folded
 
 
 class OnlyRewriter:
@@ -38,10 +39,11 @@ class OnlyRewriter:
 
     Args:
         spec: the request; without classes, it replaces those of all.
+        epsilon: LDP epsilon of numbers by value, if the request has these.
         rules: content of rules.tsv.
     """
 
-    def __init__(self, spec: Settings, rules: str = "") -> None:
+    def __init__(self, spec: Settings, epsilon: float = 0.0, rules: str = "") -> None:
         lists: dict[str, tuple[str, ...]] = {}
         for kind in spec.only:
             if not kind.english:
@@ -87,6 +89,8 @@ class OnlyRewriter:
         self.draws = Draws(plans, self.lexicon.doses, together=together, pieces=self.rules.pieces)
         swapped = {label: words for label, words in user_lists.items() if not drawn_as[label]}
         self._sizes = deciding.label_sizes(self.lexicon, self.viewer.labels, swapped)
+        by_value = spec.numbers == consistent.NumberPolicy.VALUE
+        self._numbers = consistent.Numbers(epsilon, spec.consistent) if by_value else None
         self._mapped = spec.mapped
 
     def warm_up(self) -> None:
@@ -102,8 +106,8 @@ class OnlyRewriter:
         for block in decided.blocks:
             kinds = Counter(block.decision.group.tolist())
             written = [""] * (kinds.total() + len(block.decision.articles))
-            table = block.table(written, self._rule_names) if text.audit else None
-            about = [kinds.total()], block.counts, table
+            table = block.table(written, (), self._rule_names) if text.audit else None
+            about = [kinds.total()], [0], block.counts, table
             parts.append(result.Sanitized([], *about, by_kind=kinds))
         return replace(together(parts), invisible=decided.invisible)
 
@@ -173,12 +177,15 @@ class OnlyRewriter:
         actions = np.full(len(edge), CODES[Action.PLAIN])
         actions[view.labelled(KEPT)] = CODES[Action.KEPT]
         actions[at] = np.where(decision.form < 0, CODES[Action.DRAWN], CODES[Action.STRING])
+        by_value = self._by_value(places, decision)
+        actions[at[[*by_value]]] = CODES[Action.NUMBER]
         plain_names = (
             (actions == CODES[Action.PLAIN]) & self._names_too[view.label] & (view.caps != LOWER)
         )
         words = np.bincount(actions, minlength=len(result.ACTIONS)).tolist()
         words[CODES[Action.PLAIN]] -= len(spots) - len(at) - len(articles)
         listed = self._sizes[COLUMN[decision.caps], view.label[at]]
+        listed[[*by_value]] = 0  # none of them hides in a group
         listed = listed[listed > 0]
         tokens = None
         if match:
@@ -213,7 +220,19 @@ class OnlyRewriter:
             int(self._foreign[view.label[view.caps == LOWER]].sum()),
             tokens,
             replace(places, end=places.after).words(at) if self._mapped else [],
+            by_value,
         )
+
+    def _by_value(self, places: hashes.Places, decision: Decision) -> dict[int, str]:
+        """Return the drawn tokens that are numbers, where these are drawn by value."""
+        if self._numbers is None:
+            return {}
+        texts, classes = places.words(decision.at), self.classes
+        return {
+            row: text
+            for row, (text, group) in enumerate(zip(texts, decision.group.tolist(), strict=True))
+            if classes[group] == NUMBERS and number_forms.formed_number(text) is not None
+        }
 
     def drawn(
         self, done: Decided, key: bytes, units: Sequence[Shared], *, named: bool = False
@@ -242,20 +261,23 @@ class OnlyRewriter:
             before, units[0].drawn = units[0].drawn, units[0].drawn + len(new)
             return streams_for(key, numbers, counts[counts > 0].tolist(), before=before)
 
+        charged = [0] * done.texts
+        values, paid, same = self._values(done, charged, key, units)
         replacements = dict(enumerate(shared.replacements for shared in units))
         lasting = replacements if named or len(units) == 1 else None
-        outputs = self.draws.outputs(decision, source, lasting)
+        outputs = self.draws.outputs(decision, source, lasting, values)
         tokens = outputs.tokens
         for row, count in done.breaks.items():
-            tokens[row] += "\n" * (count - tokens[row].count("\n"))
+            tokens[row] += "\n" * (count - tokens[row].count("\n"))  # numbers keep theirs
         written = [*tokens, *outputs.articles]
-        table = None if done.tokens is None else done.table(written, self._rule_names)
+        table = None if done.tokens is None else done.table(written, paid, self._rule_names)
         sizes = np.bincount(decision.text, minlength=done.texts).tolist()
         smallest = min((size for size in (done.smallest, outputs.smallest) if size), default=0)
         replaced = done.replaced(tokens, self.classes) if self._mapped else []
         return result.Sanitized(
             done.lines(written),
             sizes,
+            charged,
             done.counts,
             table,
             by_kind=Counter(decision.group.tolist()),
@@ -263,8 +285,33 @@ class OnlyRewriter:
             plain_names=done.plain_names,
             foreign=done.foreign,
             replaced=replaced,
-            forms=result.Forms(smallest, outputs.unchanged),
+            forms=result.Forms(smallest, outputs.unchanged + same),
         )
+
+    def _values(
+        self, done: Decided, charged: list[int], key: bytes, units: Sequence[Shared]
+    ) -> tuple[dict[int, str], list[int], float]:
+        """Draw numbers by value, and charge each draw once in its unit.
+
+        Returns:
+            The numbers by their rows, the rows that are charged, and how many expect to stay.
+        """
+        if self._numbers is None or not done.numbers:
+            return {}, [], 0.0
+        decision, rows, words = done.decision, [*done.numbers], [*done.numbers.values()]
+        of_row = [units[int(decision.unit[row])] for row in rows]
+        paid = []
+        for row, word, shared in zip(rows, words, of_row, strict=True):
+            string = folded(word)
+            if not self.draws.together or string not in shared.paid:
+                shared.paid.add(string)
+                charged[int(decision.text[row])] += 1
+                paid.append(row)
+        records = np.array([shared.number for shared in of_row])
+        numbers_of = units[0].numbers if len(units) == 1 else None
+        values = self._numbers.drawn_once(words, records, key, numbers_of)
+        unchanged = self._numbers.forms(words).unchanged
+        return dict(zip(rows, values, strict=True)), paid, unchanged
 
     def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
         """Return the decision with the keys of its units."""

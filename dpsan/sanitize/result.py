@@ -97,7 +97,8 @@ class AuditTable:
     output_ids: NDArray[np.int64]
     """Row number of each output, negative if it is no drawn word."""
     first: NDArray[np.bool_] | None = None
-    """True for the first of equal words in its record, where a mechanism draws equal ones once."""
+    """True for the first of equal words in its record, where equal words share a draw; with
+    ``only`` for numbers by value that are charged."""
     drawn: list[str | None] | None = None
     """The drawn words where outputs were decoded, None where nothing was drawn."""
     reasons: list[tuple[str, str] | None] | None = None
@@ -164,6 +165,8 @@ class Sanitized:
     drawn: list[int]
     """Words drawn by the mechanism in each text; each distinct word of a record once where equal
     words have the same draw."""
+    charged: list[int]
+    """Those that have a privacy loss: all, but words that are drawn in their group alone."""
     counts: dict[Action, int]
     records: AuditTable | None = field(default=None, repr=False)
     public: int = 0
@@ -190,7 +193,7 @@ class Sanitized:
     """Of each text the original, the replacement and the class of drawn words, for a map."""
 
 
-_NOTHING: Final = Sanitized([], [], {})
+_NOTHING: Final = Sanitized([], [], [], {})
 
 
 def together(parts: Sequence[Sanitized]) -> Sanitized:
@@ -255,6 +258,7 @@ def joined(done: Sanitized, counts: Sequence[int]) -> Sanitized:
         done,
         lines=["".join(done.lines[first:end]) for first, end in bounds],
         drawn=[sum(done.drawn[first:end]) for first, end in bounds],
+        charged=[sum(done.charged[first:end]) for first, end in bounds],
         replaced=[[*chain(*done.replaced[first:end])] for first, end in bounds],
         records=table,
     )
@@ -311,7 +315,7 @@ def merged(
     fresh, table = [index not in earlier for index in indices], done.records
     counts, public, invisible = Counter(done.counts), done.public, done.invisible
     by_kind, unpublished = Counter(done.by_kind), earlier.keys() & {*indices}
-    rows = dict(zip(indices, zip(done.lines, done.drawn, strict=True), strict=True))
+    rows = dict(zip(indices, zip(done.lines, done.drawn, done.charged, strict=True), strict=True))
     remembered = {}
     for index, output in sorted(earlier.items()):
         counted = survey(index)
@@ -320,7 +324,7 @@ def merged(
             by_kind.subtract(counted.by_kind)
             public -= counted.public
             invisible -= counted.invisible
-        rows[index] = output, 0
+        rows[index] = output, 0, 0
         now = {action: 0 if action in DRAWN else counted.counts[action] for action in Action}
         now[Action.REMEMBERED] = sum(counted.counts[action] for action in DRAWN)
         remembered[index] = now
@@ -330,6 +334,7 @@ def merged(
         done,
         lines=[rows[index][0] for index in range(len(texts))],
         drawn=[rows[index][1] for index in range(len(texts))],
+        charged=[rows[index][2] for index in range(len(texts))],
         by_kind=by_kind,
         counts={action: counts[action] for action in Action},
         records=None if table is None else table.spread(indices, fresh, len(texts)),

@@ -82,8 +82,9 @@ def build(spec: Settings, opened: Opened) -> Built:
         # Rules and lists say what is drawn: no vectors are read.
         words = Embeddings([], np.zeros((0, 1), np.float32), "lists", lists_digest())
         space = MetricSpace(words, centroid=np.zeros(1))
-        replacing = randomized_response.GroupResponse()
+        replacing = randomized_response.GroupResponse(spec.epsilon or 0.0)
         promise = replacing.guarantee(space)
+        check_numbers(spec.numbers, promise)
         return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
     user_file = registry.own_file(kind.name)
     if user_file is not None:  # workers may run in another directory
@@ -303,7 +304,7 @@ class Rewriter:
             )
         many, kinds = drawn.tolist(), self._codes.by_kind(codes[drawing])
         about = result.counts_of(actions), table, public, batch.invisible, marks, public_marks
-        return result.Sanitized(lines, many, *about, by_kind=kinds, forms=forms)
+        return result.Sanitized(lines, many, many, *about, by_kind=kinds, forms=forms)
 
     def _public_of(
         self, codes: Ids, drawn: Mask, marks: NDArray[np.uint64] | None
@@ -345,7 +346,7 @@ class Rewriter:
             counts = result.counts_of(result.actions_of(batch.codes, self._built.space.n))
             drawn, kinds = [int(drawing.sum())], self._codes.by_kind(batch.codes[drawing])
             about = counts, None, public, batch.invisible
-            parts.append(result.Sanitized([], drawn, *about, by_kind=kinds))
+            parts.append(result.Sanitized([], drawn, drawn, *about, by_kind=kinds))
         return result.joined(result.together(parts), [len(parts)])
 
     def _outputs(self, words: Words, codes: Ids, drawing: Mask, chosen: Ids) -> list[str]:

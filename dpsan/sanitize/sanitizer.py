@@ -153,7 +153,7 @@ class Sanitizer:
         if spec.only:  # rules and lists are loaded where they are needed
             from dpsan.sanitize.replacing import OnlyRewriter
 
-            self._rewriter = OnlyRewriter(spec)
+            self._rewriter = OnlyRewriter(spec, built.guarantee.epsilon_ldp)
         else:
             self._rewriter = Rewriter(built)
         self._records = 0

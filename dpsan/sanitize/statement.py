@@ -72,7 +72,7 @@ class Statement:
             "copies": self.copies,
             "record": self.copies * totals.largest_record,
             "file": totals.largest_file,
-            "run": totals.draws,
+            "run": totals.charges,
         }
         out = accountant.Figures()
         for scope, n in charges.items():
@@ -191,6 +191,7 @@ class Statement:
         figures = self.figures()
         once = ", equal ones alike" if self.settings.consistent else ""
         hidden = "which word of its group stood there is hidden completely"
+        hidden += ", except of numbers by value" * (guarantee.epsilon_ldp > 0)
         group = figures.get(("smallest group", "run"))  # None: no word of a list was drawn
         size = counted(int(group.value), "word") if group is not None else ""
         smallest = size and f"; the smallest group that occurred has {size}"
@@ -203,6 +204,12 @@ class Statement:
         if totals.reused:
             again = counted(totals.reused, "replacement")
             lines.append(f"{again} stood for another word of the unit too: a group was used up")
+        if guarantee.epsilon_ldp:
+            single, together = figures["loss", "copies"], figures["loss", "file"]
+            whole = "the largest file" if self.files > 1 else "the whole text"
+            lines.append(
+                f"numbers by value: LDP epsilon {single} per number, {together} for {whole}"
+            )
         return lines
 
     def _summary(self, *, short: bool) -> list[str]:
@@ -298,26 +305,28 @@ class Statement:
             if action not in unused
         )
         yield f"{counted(totals.words, 'word')}: {', '.join(counts)}"
-        facts = ", ".join(accountant.not_protected(guarantee, self.settings, spans=self.spans))
-        if guarantee.only_groups:
-            yield f"not protected: {facts}"
-            return
         figures = self.figures()
         parts = [
             f"epsilon {figure} per unit of {scope} distance{guarantee.rounding}"
             for (what, scope), figure in figures.items()
             if what == "per unit"
         ]
-        single = f"{name} {figures['loss', 'word']}"
-        yield f"per {self._each}: {', '.join([*parts, single])}"
+        single = figures["loss", "word"]
+        noun = "number by value" if guarantee.only_groups else self._each
+        if single.value or not guarantee.only_groups:
+            yield f"per {noun}: {', '.join([*parts, f'{name} {single}'])}"
         sizes: dict[str, list[int]] = {}
         for group in guarantee.groups:
             sizes.setdefault(group.name, []).append(group.words)
         for of_class, words in sizes.items():
             groups = f"{counted(len(words), 'group')} of {', '.join(map(number, words))} words"
             yield f"class {of_class}: {groups}, one input each"
+        facts = accountant.not_protected(guarantee, self.settings, spans=self.spans)
+        if guarantee.only_groups and not guarantee.epsilon_ldp:
+            yield f"not protected: {', '.join(facts)}"
+            return
         if self.copies > 1:
-            yield f"{self.copies} copies of every {self._each}: {name} {figures['loss', 'copies']}"
+            yield f"{self.copies} copies of every {noun}: {name} {figures['loss', 'copies']}"
         whole = "largest file" if self.files > 1 else "whole text"
         scopes = {"record": "largest record", "file": whole}
         scopes |= {"run": "all files"} if self.files > 1 else {}
@@ -329,4 +338,4 @@ class Statement:
         yield f"sum of epsilon over all draws: {figures['sum', 'run']}"
         if self.linked:
             yield f"whole texts: {self.linked}"
-        yield f"not protected: {facts}"
+        yield f"not protected: {', '.join(facts)}"

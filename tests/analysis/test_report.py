@@ -12,7 +12,7 @@ from dpsan.analysis.pages import Prose, Section, Shown, page
 from dpsan.analysis.report import read_audit
 from dpsan.analysis.report.page import shown as said
 from dpsan.analysis.report.page import signing
-from dpsan.errors import InputError, UsageError
+from dpsan.errors import InputError
 
 VOCABULARY = "two.txt"
 SECRET = "Zanzibarquux"  # noqa: S105
@@ -134,13 +134,16 @@ def test_a_report_of_rules_has_reasons_and_no_word_that_was_replaced(dpsan, tmp_
     assert len({re.sub(created, "", page) for _, page, _ in told}) == 1
 
 
-def test_an_earlier_audit_of_numbers_by_value_with_only_is_refused(dpsan, tmp_path):
-    dpsan("rewrite", "--only", "names", "-a", "a.jsonl", stdin=b"Maria\n", cwd=tmp_path, status=0)
-    header, rest = (tmp_path / "a.jsonl").read_text().split("\n", 1)
-    earlier = json.dumps(json.loads(header) | {"epsilon": 2.0})
-    (tmp_path / "a.jsonl").write_text(f"{earlier}\n{rest}")
-    with pytest.raises(UsageError, match="an audit of numbers by value with --only"):
-        read_audit(tmp_path / "a.jsonl")
+@pytest.mark.parametrize(("unit", "most"), [("record", 16), ("off", 24)])
+def test_the_report_and_the_audit_name_one_loss_of_the_largest_record(dpsan, tmp_path, unit, most):
+    """Two lines share the number 12: the report showed the 8 of each line beside the 16 of both."""
+    (tmp_path / "a.txt").write_text("Grace has 12 cats.\nShe has 30 dogs, 12 cats.\n")
+    run = ["-q", "--only", "sensitive", "--numbers", "value", "-e", "8", "--consistent", unit]
+    assert dpsan("rewrite", *run, "-a", "a.jsonl", "a.txt", cwd=tmp_path).returncode == 0
+    told = json.loads((tmp_path / "a.jsonl").read_text().splitlines()[-1])
+    report = read_audit(tmp_path / "a.jsonl")
+    assert told["epsilon_ldp_largest_record"] == most
+    assert report["largest_record"]["epsilon_ldp"] == report["epsilon_per_record"]["max"] == most
 
 
 def test_weak_runs_are_loud(dpsan, folder):

@@ -151,11 +151,15 @@ def test_the_verdict_is_that_of_all_tests(sensitive, monkeypatch):
     assert replaced.verify_replaced(sensitive)[0] == "violated"
 
 
-def test_the_command_says_what_is_kept(monkeypatch, capsys):
-    monkeypatch.setattr("sys.argv", ["dpsan", "verify", "--only", "sensitive", "-q"])
+@pytest.mark.parametrize("by_value", [False, True])
+def test_the_command_claims_nothing_for_numbers_by_value(by_value, monkeypatch, capsys):
+    more = ["--numbers", "value", "-e", "2"] if by_value else []
+    given = ["dpsan", "verify", "--only", "sensitive", "-q", *more]
+    monkeypatch.setattr("sys.argv", given)
     assert run() == 0
     told = capsys.readouterr().out.splitlines()[0]
-    assert told.endswith("KEPT for two words of one group")
+    assert told.endswith("KEPT for two words of one group, except of numbers by value") == by_value
+    assert told.endswith("KEPT for two words of one group") == (not by_value)
 
 
 def test_worker_processes_are_refused_where_there_are_none(monkeypatch):

@@ -219,7 +219,7 @@ def same(one: Decided, other: Decided) -> bool:
         and (a.locals, a.forms, one.between, one.breaks)
         == (b.locals, b.forms, other.between, other.breaks)
         and (a.sums, a.weekdays) == (b.sums, b.weekdays)
-        and one.smallest == other.smallest
+        and (one.numbers, one.smallest) == (other.numbers, other.smallest)
     )
 
 
@@ -253,7 +253,8 @@ def by_text(done: Decided) -> list[Any]:
         inside = range(low, high)
         cuts = [d.locals[row] for row in inside if row in d.locals]
         local = [[[p if isinstance(p, str) else p - low for p in cut] for cut in of] for of in cuts]
-        values = [(row - low, done.breaks[row]) for row in inside if row in done.breaks]
+        tables = done.breaks, done.numbers
+        values = [(row - low, table[row]) for table in tables for row in inside if row in table]
         rows_of = [array[low:high] for array in arrays], [key - low for key in keys[low:high]]
         leaders = [max(row - low, -1) for row in d.leader[low:high].tolist()]
         numbers = relations_of_numbers(d, low, high)

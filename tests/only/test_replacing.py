@@ -28,6 +28,7 @@ from dpsan.sanitize.decided import Shared
 from dpsan.sanitize.result import Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.sanitize.settings import Settings
+from dpsan.sanitize.statement import Statement
 from dpsan.text.spanned_tokens import CONTEXT, contexts
 
 KEY = b"k" * 32
@@ -406,6 +407,26 @@ def test_off_draws_each_mention_anew_and_file_the_same_word_everywhere():
     assert len(found["run"][0]) == 1
 
 
+def test_numbers_by_value_are_charged_once_in_a_unit():
+    sanitizer = Sanitizer(only="sensitive", numbers="value", epsilon=2)
+    done = sanitizer.sanitize(["12 of 34 and 12 in Paris, 77 boxes", "12"], KEY)
+    assert done.charged == [3, 1]
+    assert done.lines[0].split()[0] == done.lines[0].split()[4]
+
+
+@pytest.mark.parametrize(("unit", "draws"), [("off", 5), ("record", 2), ("file", 2)])
+def test_statement_and_report_count_numbers_by_value_alike(unit, draws, dpsan, tmp_path):
+    """With ``off`` each mention has a draw of its own, and costs one."""
+    (tmp_path / "in.txt").write_text("12 12\n12\n\n12 345\n")
+    command = ("rewrite", "--only", "numbers", "--numbers", "value", "-e", "1", "--seed", "3")
+    given = (*command, "--consistent", unit, "in.txt", "-v")
+    done = dpsan(*given, "-a", "audit.jsonl", cwd=tmp_path)
+    assert f"sum of epsilon over all draws: {draws}\n".encode() in done.stderr
+    (told,) = json.loads(dpsan("report", "--json", "audit.jsonl", cwd=tmp_path).stdout)
+    assert told["epsilon_sum"] == told["files"][0]["epsilon_sum"] == draws
+    assert (len({*done.stdout.split()}) > 2) == (unit == "off")
+
+
 def test_the_audit_of_a_run_with_a_memo_is_read_again(dpsan, tmp_path):
     (tmp_path / "in.txt").write_text("Maria met John\nMaria has 12\nMaria met John\n")
     given = ("rewrite", "-q", "--only", "sensitive", "--memo", "memo", "-a", "audit.jsonl")
@@ -414,10 +435,25 @@ def test_the_audit_of_a_run_with_a_memo_is_read_again(dpsan, tmp_path):
     assert (told["drawn"], told["string"], told["remembered"]) == (3, 1, 2)
 
 
+def test_numbers_by_value_stay_as_often_as_a_run_says():
+    """They have no group: none is used up, and none is the smallest that occurred."""
+    sanitizer = Sanitizer(only="numbers", numbers="value", epsilon=8)
+    texts = [f"{number}" for number in range(10, 100)] * 30
+    done, totals = sanitizer.sanitize(texts, KEY), sanitizer.accountant()
+    totals.add([done])
+    same = sum(a == b for a, b in zip(texts, done.lines, strict=True)) / len(texts)
+    assert sanitizer.expected_share(totals) == pytest.approx(same, abs=0.05)
+    assert same > 0.15
+    totals.add([sanitizer.sanitize([" ".join(texts[:90])] * 3, KEY, [0] * 3)])
+    assert totals.reused == 0
+    totals.records = len(texts)
+    lines = Statement(totals, "group-response", 0.0, same, sanitizer.replaced_classes).lines()
+    assert "hidden completely, except of numbers by value; by chance at most" in lines[1]
+
+
 @cases(
     "options words",
     ({"epsilon": 2.0}, "only and epsilon exclude each other"),
-    ({"epsilon": 2.0, "numbers": "value"}, "only draws no number near its value"),
     ({"mechanism": "krr"}, "no mechanism"),
     ({"embeddings": "x.vec"}, "no vocabulary"),
     ({"unknown": "mask"}, "no policy for unknown words"),

@@ -157,7 +157,7 @@ def test_copies_are_different_units(unit, opened, tmp_path):
         assert all(len(outputs) == 1 for outputs in outputs_of(copy, unit).values())
     draws = 3 * DRAWS[unit]
     assert result.totals.draws == draws
-    assert result.totals.composed(result.totals.draws).delta == pytest.approx(draws * 1e-6)
+    assert result.totals.composed(result.totals.charges).delta == pytest.approx(draws * 1e-6)
     assert result.totals.largest_record == max(COUNTS)
 
 

@@ -93,6 +93,14 @@ def test_a_field_of_units_that_is_left_out_is_told(tmp_path, dpsan):
             assert (told in done.stderr.decode()) == (fields == "text")
 
 
+def test_units_exclude_numbers_by_value(tmp_path, dpsan):
+    """A number of a unit would be drawn, and paid, in each batch anew."""
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "It was 4711."}\n')
+    line = ["rewrite", "--only", "sensitive", "--numbers", "value", "-e", "2", "--map", "m"]
+    done = dpsan(*line, "--unit-field", "id", "-k", "text", "a.jsonl", cwd=tmp_path, status=2)
+    assert b"units exclude numbers by value" in done.stderr
+
+
 def test_a_unit_of_a_run_is_bytes_between_its_batches(monkeypatch):
     """It goes on where it was; one with too many words stays as it is, and begins anew."""
     only = ONLY.by_unit().replacing

@@ -315,6 +315,9 @@ def test_what_cannot_be_is_refused(dpsan, tmp_path):
                 call("Maria", None)
         with pytest.raises(TypeError, match=r"restore takes a string \(got NoneType: restore_ob"):
             memo.restore(None, "a")
+    by_value = Sanitizer(only="sensitive", numbers="value", epsilon=2)
+    with Memo(tmp_path / "n", by_value) as memo, pytest.raises(UsageError, match="by value"):
+        memo.rewrite("a", unit="a")
     with pytest.raises(UsageError, match="unit"):
         Sanitizer(only="names", consistent="unit")
     (tmp_path / "a.csv").write_text("id,text\n1,Maria\n,Maria\n")

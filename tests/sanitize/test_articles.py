@@ -60,6 +60,14 @@ def test_an_article_does_not_tell_how_the_drawn_word_began(sensitive, context):
                 assert article.isupper() == (loud or article == "A")
 
 
+def test_an_article_before_a_number_by_value_fits_the_number_that_is_written():
+    sanitizer = only("numbers", numbers="value", epsilon=4.0)
+    texts = [f"{a} ${number},000 loan" for a in ("a", "an") for number in (7, 8)]
+    lines = sanitizer.sanitize(texts * 60, KEY).lines
+    assert {line.split()[0] for line in lines} == {"a", "an"}
+    assert [line for line in lines if line.split()[0] != article_for(line.split()[1])] == []
+
+
 NO_ARTICLES = ["A. Oslo", "A: Oslo", "A) Oslo", "(a) Oslo", "a. Oslo", "at 7 a.m. Oslo"]
 NO_ARTICLES += ["Type A 80", "group A Oslo", "vitamin A, Oslo", "mark: A\nOslo", "a = 80", "a/80"]
 

@@ -33,6 +33,7 @@ GIVEN = {
     "classes": {"epsilon": 12, "classes": "sensitive"},
     "numbers of a class": {"epsilon": 8, "classes": "numbers", "numbers": "value"},
     "only": {"only": "sensitive"},
+    "only with numbers": {"only": "numbers,places", "numbers": "value", "epsilon": 2},
     "delta": {"epsilon": 8, "mechanism": "gaussian", "parameters": {"delta": 1e-6}},
     "metric": {"epsilon": 5, "mechanism": "tem"},
     "public": {"epsilon": 8, "public": "function"},
@@ -88,9 +89,9 @@ def test_the_budget_and_the_ledger_count_what_the_statement_prints(name):
     made = statement(GIVEN[name], copies=1)
     totals, figures = made.totals, made.figures()
     run, word = figures["loss", "run"], figures["loss", "word"]
-    assert run.charges == totals.draws
-    assert run.value == pytest.approx(totals.draws * word.value)
-    assert figures["sum", "run"].value == pytest.approx(totals.draws * totals.epsilon)
+    assert run.charges == totals.charges
+    assert run.value == pytest.approx(totals.charges * word.value)
+    assert figures["sum", "run"].value == pytest.approx(totals.charges * totals.epsilon)
     if totals.guarantee.metric is None and not totals.guarantee.delta:
         assert totals.epsilon == pytest.approx(word.value, abs=1e-9)
 

@@ -24,7 +24,7 @@ def totals(guarantee, drawn=(3,), **counts):
     out = Accountant(guarantee, 2.0)
     counts = {action: counts.get(str(action), 0) for action in Action}
     counts[Action.DRAWN] += sum(drawn) - counts[Action.UNKNOWN]
-    out.add([Sanitized([], list(drawn), counts)])
+    out.add([Sanitized([], list(drawn), list(drawn), counts)])
     run = Accountant(guarantee, 2.0)
     run.merge(out)
     return run
@@ -116,6 +116,7 @@ MANY = "-e 12 --class sensitive --unknown mask --tokenizer whitespace --keep {ke
 @cases(
     "options",
     "--only sensitive",
+    "--only numbers --numbers value -e 2 --consistent off",
     pytest.param(MANY, marks=pytest.mark.slow),
     "-e 8 --numbers value --class contacts,ids --consistent file",
 )

@@ -4,7 +4,7 @@ Knows audit rows.  Must not know texts or mechanisms.  Nothing in a report is a 
 input that guesses could be tested against: no word, no digest of an input, no position in one; and
 the counts that depend on private words are named as not protected.  How many draws were of public
 words is never shown: all sums count every draw, and are upper bounds.  An audit is read once, row
-by row; what is kept is bounded: counters by number of draws of a record (there are at most some
+by row; what is kept is bounded: counters by number of charges of a record (there are at most some
 square root of the words in the audit).
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from dpsan.errors import printable, refuse
+from dpsan.errors import printable
 from dpsan.run.audit import damaged, read_rows
 from dpsan.sanitize.consistent import Unit
 from dpsan.sanitize.result import DRAWN, UNDRAWN, Action
@@ -46,8 +46,10 @@ class _File:
     draws: int = 0
     public: int = 0
     """Draws of public words: to check the sums, never shown."""
+    charges: int = 0
+    """Number of privacy losses: one for each draw, or one for each text."""
     largest: int = 0
-    """Most draws of one of its records, in one copy."""
+    """Most charges of one of its records, in one copy; of lines that share numbers, of all."""
     records: int | None = None
     """None if the input failed or the run ended before it did."""
     output_sha256: str | None = None
@@ -64,7 +66,7 @@ class _File:
             "words": self.counts.total(),
             **{action: self.counts[action] for action in ACTIONS},
             "draws": self.draws,
-            "epsilon_sum": self.draws * epsilon,
+            "epsilon_sum": self.charges * epsilon,
             **{name: getattr(self, name) for name in ("invalid", "passing", "output_sha256")},
         }
 
@@ -90,7 +92,7 @@ class _Adding:
     def __init__(self, header: dict[str, Any]) -> None:
         self.header, self.files = header, dict[int, _File]()
         self.per_record = Counter[int]()
-        """Number of records by their draws in one copy; records without words have no rows."""
+        """Number of records by their charges in one copy; records without words have no rows."""
         self.totals: dict[str, Any] = {"complete": False, "passing": {}}
         """Row of totals; a run that was stopped may have none."""
         self.distinct: int | None = None
@@ -100,16 +102,16 @@ class _Adding:
         """Words by class, rule, and what they pass by, where rules draw (``only``)."""
         self._unit, self._only = header["consistent"], header["only"] is not None
         self._epsilon, self._copies = float(header["epsilon"]), int(header["copies"])
-        earlier = "an audit of numbers by value with --only: earlier versions of dpsan made it"
-        refuse(self._only and self._epsilon, earlier, "their dpsan reports it")
         self._record: tuple[int, int, int] | None = None
-        self._draws = 0
+        self._charges = 0
 
     def report(self) -> Report:
         """Return all of it as JSON values."""
         header, every, epsilon = self.header, [*self.files.values()], self._epsilon
         counts = _sums(every)
-        draws = counts["draws"] if self.distinct is None else self.distinct
+        draws, charges = counts["draws"], sum(file.charges for file in every)
+        if self.distinct is not None:
+            draws, charges = self.distinct, charges if self._only else self.distinct
         share = self.totals.get("expected_unchanged")
         if share is None:
             share = expected_share(header["expected_unchanged"], counts)
@@ -125,9 +127,9 @@ class _Adding:
             "words": sum(words.values()),
             **words,
             "draws": draws,
-            "epsilon_sum": draws * epsilon,
+            "epsilon_sum": charges * epsilon,
             "largest_record": self._cost(self._copies * largest),
-            "largest_file": self._cost(max((file.draws for file in every), default=0)),
+            "largest_file": self._cost(max((file.charges for file in every), default=0)),
             "records_with_words": self.per_record.total(),
             "epsilon_per_record": {
                 name: self._copies * epsilon * self._quantile(part, largest)
@@ -149,20 +151,20 @@ class _Adding:
         }
 
     def _quantile(self, share: float, largest: int) -> int:
-        """Return the draws that so large a share of the records with words do not exceed."""
+        """Return the charges that so large a share of the records with words do not exceed."""
         passed, enough = 0, share * self.per_record.total()
-        for draws in sorted(self.per_record) if share < 1 else ():
-            passed += self.per_record[draws]
+        for charges in sorted(self.per_record) if share < 1 else ():
+            passed += self.per_record[charges]
             if passed >= enough:
-                return draws
+                return charges
         return largest
 
-    def _cost(self, draws: int) -> dict[str, float | None]:
-        """LDP epsilon (None if infinite) and delta of so many draws, by basic composition."""
+    def _cost(self, charges: int) -> dict[str, float | None]:
+        """LDP epsilon (None if infinite) and delta of so many charges, by basic composition."""
         guarantee = self.header["guarantee"]
         epsilon = guarantee["epsilon_ldp"]
-        loss = 0.0 if not draws else None if epsilon is None else draws * epsilon
-        return {"epsilon_ldp": loss, "delta": min(1.0, draws * guarantee["delta"])}
+        loss = 0.0 if not charges else None if epsilon is None else charges * epsilon
+        return {"epsilon_ldp": loss, "delta": min(1.0, charges * guarantee["delta"])}
 
     def row(self, row: dict[str, Any]) -> bool:
         """Add a row; False if it tells other sums than those of the words before it."""
@@ -194,6 +196,14 @@ class _Adding:
             if not most or row["public"] > file.public:
                 return False
             file.public, file.draws = row["public"], row["draws"]
+            if not self._only:
+                file.charges = file.draws
+            elif charge := self._copies * self._epsilon:
+                # A number that an earlier line has too is no row with a loss in its own line.
+                largest = (row["epsilon_ldp_largest_record"] or 0.0) / charge
+                if not largest < file.charges + 0.5:  # or no number
+                    return False
+                file.largest = max(file.largest, round(largest))
         sums = _sums([file])
         return all(sums[name] == row[name] for name in _SUMMED)
 
@@ -210,20 +220,22 @@ class _Adding:
         file.counts[row["action"]] += 1
         if self._only:
             self.reasons[tuple(row[name] for name in _REASON)] += 1
-        again = self._unit and not self._only and row["epsilon"] == 0
-        if again or row["action"] not in DRAWN:
+        again = row["epsilon"] == 0  # or a word that is drawn in its group
+        if row["action"] not in DRAWN or (self._unit and again and not self._only):
             return
         file.draws += 1
         file.public += row["epsilon"] is None
-        self._draws += 1
+        charged = not (self._only and again)
+        file.charges += charged
+        self._charges += charged
 
     def end_record(self) -> None:
         """The words that follow are of another record."""
         if self._record is not None and self._record[1] == 1:  # the other copies have as many
-            self.per_record[self._draws] += 1
+            self.per_record[self._charges] += 1
             file = self.files[self._record[0]]
-            file.largest = max(file.largest, self._draws)
-        self._record, self._draws = None, 0
+            file.largest = max(file.largest, self._charges)
+        self._record, self._charges = None, 0
 
 
 def _sums(files: Sequence[_File]) -> Counter[str]:

@@ -55,17 +55,20 @@ _HEADING: Final = "What passed unchanged or is not protected"
 
 def conclusion(sums: Report) -> tuple[str, bool]:
     """Return the sentence that a report begins with, and whether it is no warning."""
-    epsilon = sums["epsilon_ldp"]
+    epsilon, only = sums["epsilon_ldp"], sums["only"]
     if sums["seeded"]:
         return "Not private: the random numbers of this run are public.", False
     if (status := sums["status"]) != "PROVED":
         return f"No proved guarantee: that of {sums['mechanism']} is {status}.", False
     if not sums["complete"]:
         return "The run did not finish. The figures are those of the part that did.", False
-    words = "any one protected word" if sums["public_words"] else f"any one {sums['per']}"
+    words = f"any one {sums['per']}"
+    if only or sums["public_words"]:
+        words = "any one number" if only else "any one protected word"
     total = math.inf if epsilon is None else sums["copies"] * epsilon
     meaning = pages.plain_meaning(total, words, sums["copies"] * sums["delta"])
-    meaning = pages.WORDING["hidden"] if sums["only"] else meaning
+    if only:
+        meaning = f"{pages.WORDING['hidden']} {meaning}" if epsilon else pages.WORDING["hidden"]
     if plain := sum(sums[action] for action in _UNCHANGED):
         passed = f"{counted(plain, 'word')} of {number(sums['words'])} passed unchanged."
         return f"{meaning} {passed} These are not protected.", False
@@ -79,16 +82,18 @@ def figures(sums: Report) -> list[tuple[str, str, str]]:
     scope, loss = sums["per"], "LDP epsilon"
     if sums["public_words"]:
         scope, loss = f"protected {scope}", "high-low LDP epsilon"
-    unchanged = "expected unchanged", percent(sums["expected_unchanged"])
+    cost = _cost(sums["epsilon_ldp"], sums["delta"])
+    charged = "number by value" if sums["only"] else scope
+    out = [(f"{loss} per {charged}", cost, "how well one word is hidden; smaller is better")]
     if sums["only"]:
         what = "between two words of one group; which group it is shows"
-        first = "LDP epsilon per replaced word", number(0.0), what
-        return [first, (*unchanged, "share of replaced words, at most")]
-    cost = _cost(sums["epsilon_ldp"], sums["delta"])
-    out = [(f"{loss} per {scope}", cost, "how well one word is hidden; smaller is better")]
+        out.insert(0, ("LDP epsilon per replaced word", number(0.0), what))
+        if not sums["epsilon_ldp"]:
+            share = percent(sums["expected_unchanged"])
+            return [out[0], ("expected unchanged", share, "share of replaced words, at most")]
     if not sums["spans"]:  # a share of running words, and spans hold names
         what = "share of drawn words that come out as they were; which ones is not visible"
-        out.append((*unchanged, what))
+        out.append(("expected unchanged", percent(sums["expected_unchanged"]), what))
     if sums["linked"]:
         out.append(("whole texts", sums["linked"], "how easily a text is found again"))
     whole = ", all copies" if sums["copies"] > 1 else ""

@@ -14,6 +14,7 @@ import numpy as np
 from dpsan.analysis.verify.checks import Check, in_random_order
 from dpsan.analysis.verify.goodness_of_fit import goodness_of_fit, noise_fit
 from dpsan.analysis.verify.independence import independence
+from dpsan.embeddings.word_lists import NUMBERS
 from dpsan.errors import refuse
 from dpsan.mechanisms.tables import PointSampler
 from dpsan.only.decision import decide
@@ -188,8 +189,10 @@ def exchanged_texts(sanitizer: Sanitizer, key: bytes) -> tuple[list[str], list[s
     others = [_filled(place, other) for place, _, other in pairs]
     view, places = rewriter.viewer.view(texts)
     decision = decide(view, rewriter.rules)
-    rows = zip(decision.text.tolist(), places.words(decision.at), strict=True)
-    drawn = Counter((text, folded(word)) for text, word in rows)
+    shown = NUMBERS if sanitizer.spec.epsilon is not None else ""  # by value
+    classes = np.array(rewriter.classes, dtype=object)[decision.group]
+    rows = zip(decision.text.tolist(), places.words(decision.at), classes, strict=True)
+    drawn = Counter((text, folded(word)) for text, word, name in rows if name != shown)
     chosen = [
         drawn[at, folded(word)] == place.count("{") for at, (place, word, _) in enumerate(pairs)
     ]

@@ -18,9 +18,10 @@ cells) of one record.  With ``spans`` only words that a span touches were drawn;
 draws.
 
 With ``only`` words of some classes were replaced, each by a word of its ``group``; ``rule`` is the
-row of the rules that found it, and its epsilon is 0.  The others are ``plain``, and no guarantee
-covers them; ``passes`` names the list or rule by which each of them passes.  With ``classes`` all
-words are drawn, with the header's epsilon, and a word has its ``class``.
+row of the rules that found it, and its epsilon is 0.  A number that was drawn by value has the
+header's epsilon.  The others are ``plain``, and no guarantee covers them; ``passes`` names the list
+or rule by which each of them passes.  With ``classes`` all words are drawn, with the header's
+epsilon, and a word has its ``class``.
 
 With ``fluent``, the digest of a language model, ``out`` was decoded from the words around it;
 ``drawn`` is the word that the mechanism drew, null where it drew none.

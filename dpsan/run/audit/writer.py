@@ -175,7 +175,10 @@ class AuditWriter(PrivateFile):
         """Return epsilons, and which of them each word has."""
         shares: list[float | None] = [None, self._epsilon]
         if table.reasons is not None:
-            return [None, 0.0], np.array([reason is not None for reason in table.reasons], np.int64)
+            assert table.first is not None  # noqa: S101 - what replaces words of groups says it
+            which = np.array([2 * (reason is not None) for reason in table.reasons], dtype=np.int64)
+            which[table.first] = 1
+            return [*shares, 0.0], which
         drawn = table.input_ids >= 0
         which = np.ones(len(table), dtype=np.int64)
         if table.first is not None:  # the draw of an equal word before it
@@ -203,7 +206,7 @@ class AuditWriter(PrivateFile):
 
 
 def _totals(totals: Accountant, copies: int) -> dict[str, Any]:
-    charges = totals.draws - totals.public
+    charges = totals.charges - totals.public
     every = totals.composed(charges)
     largest = totals.composed(copies * totals.largest_record)
     return {
