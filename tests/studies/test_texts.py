@@ -62,10 +62,10 @@ def test_hints_name_what_a_study_has(made, folder):
     (folder / "t.csv").write_text(lines)
     asked = {"embeddings": embeddings, "mechanisms": (draft("krr"),), "epsilons": (9.0,)}
     values = fields(folder, train=str(folder / "t.csv"))
-    hint = r"t.csv: no column 'content' \(--text COLUMN, --header "
-    with pytest.raises(InputError, match=hint) as told:
-        UTILITY.make(space, parameters=values, **asked)
+    with pytest.raises(InputError, match=r"t.csv: no column 'tent' \(") as told:
+        UTILITY.make(space, parameters={**values, "text": "tent"}, **asked)
     assert "--field" not in str(told.value)
+    assert "-k " not in str(told.value)
     if extra_is_installed("evaluate"):
         assert UTILITY.make(space, parameters={**values, "delimiter": ";"}, **asked).rows
     with pytest.raises(UsageError, match="--delimiter must be one ASCII character"):
