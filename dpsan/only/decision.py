@@ -60,7 +60,7 @@ MONTHS: Final = frozenset((*ENGLISH, "month_de", "month_fr", "month_es", "month_
 YEARS: Final = frozenset(("year", "shortyear"))
 VALUE: Final = "near"
 """Group of measured values, which keep all but their last digits."""
-AGED: Final = frozenset(("age", "childage", "motherage", VALUE))
+AGED: Final = frozenset(("age", "childage", "motherage", "workage", VALUE))
 """Groups of numbers of years of which the first year follows."""
 NEAR: Final = 12
 """Tokens between a year and a weekday behind it that belong together."""
