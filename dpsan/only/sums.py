@@ -33,13 +33,14 @@ AMOUNTS: Final = frozenset(("money", "number", "int3", "int4", "int5", "int6"))
 PERCENT, CLOCK = "percent", "clock"
 DATED: Final = {"int1": 0, "int2": 0, "agesex": 0, "year": 1, "dateyear": 1}
 """Labels of numbers that may be days, and of years."""
+MONTHS: Final = 5
+"""Their sort of months."""
+_MONTHS: Final = "month month3? month? month_de month_fr month_es month_it"
 LABELS: Final = {
     **dict.fromkeys((*AMOUNTS, *WORDS, "quantity", PERCENT), 1),
     **{label: 2 + of_year for label, of_year in DATED.items()},
     CLOCK: 4,
-    **dict.fromkeys(
-        ("month", "month3?", "month?", "month_de", "month_fr", "month_es", "month_it"), 5
-    ),
+    **dict.fromkeys(_MONTHS.split(), MONTHS),
 }
 """Labels of the numbers and times of which one may follow from others, and their sort: amounts,
 days, years, times; and of months, beside which numbers are days."""

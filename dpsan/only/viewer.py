@@ -294,7 +294,9 @@ class Viewer:
             cities = words["start"][words["label"] == code["citygb"]]
             local = "£", "€", f"0{MARK}"
             pounds = where[[at for at, form in enumerate(written) if form.startswith(local)], 0]
-            british = {*edges.searchsorted(np.append(cities, pounds)).tolist()}
+            months = words["start"][self.summed.take(words["label"]) == sums.MONTHS]
+            behind = months[np.isin(months - 1, where[self.summed.take(kinds) == _SMALL, 1])]
+            british = {*edges.searchsorted([*cities, *pounds, *behind]).tolist()}
             of_days = dates.day_forms([written[i] for i in days], texts, british)
             for i, day_form in zip(days, of_days, strict=True):
                 written[i] = day_form
