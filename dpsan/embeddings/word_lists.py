@@ -208,9 +208,8 @@ def word_classes(
             file = (path, drawn) if as_class else (name, "")
             user_lists.append(_own(*file, tokenizer, PHRASE if typed else 1))
     names = [*(word_class.name for word_class in user_lists), *chosen]
-    if len(set(names)) < len(names):
-        raise UsageError(f"the class {max(names, key=names.count)} is named twice")
     refuse(not names, "no class of words is named", f"such as {SENSITIVE}, or {NAMES}")
+    refuse(len(set(names)) < len(names), f"the class {max(names, key=names.count)} is named twice")
     return (*user_lists, *(WordClass(name) for name in CLASSES if name in chosen))
 
 

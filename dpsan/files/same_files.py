@@ -95,8 +95,7 @@ class FileUses:
         old = self._known.setdefault(identity, new)
         if old is new or (old.use is new.use and new.use in _FRIENDS):
             return
-        if old.what == new.what:
-            raise UsageError(f"{new.path}: the same file as {old.path}", "name it once")
+        refuse(old.what == new.what, f"{new.path}: the same file as {old.path}", "name it once")
         whats = (new.what, old.what) if new.use is Use.READ else (old.what, new.what)
         both = {old.what, new.what}
         hint = "-i does that" if both <= {"input", "output", "standard output"} else "name another"

@@ -115,7 +115,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 from dpsan.mechanisms.mechanism import parameter
 from dpsan.mechanisms.noise import LaplaceNoise
 from dpsan.mechanisms.tables import PointSampler, Projection, nearest
@@ -314,8 +314,7 @@ class ProjectedLaplace(LaplaceNoise):
         """Noise in m dimensions."""
         m = min(self.dimensions, space.d)
         moved = space.moved(projection(space.d, m))
-        if not np.isfinite(moved).all():
-            raise UsageError("pte: vectors too long to be projected in 32 bits")
+        refuse(not np.isfinite(moved).all(), "pte: vectors too long to be projected in 32 bits")
         return space.transformed(f"pte-{m}", moved)
 
     def noise(self, space: MetricSpace) -> PointSampler:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, dataclass_transform
 
 import numpy as np
 
-from dpsan.errors import Hint, UsageError, check_positive, unknown_name
+from dpsan.errors import Hint, UsageError, check_positive, refuse, unknown_name
 from dpsan.mechanisms.tables import PointSampler, Sampler, Table, near_sets, sparse
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
@@ -76,8 +76,7 @@ class Parameter:
             good = self.convert is not str and math.isfinite(value)
             good = good and (isinstance(value, int) or self.convert is float)
             good = good and self.low <= value <= self.high and value > self.above
-        if not good:
-            raise UsageError(f"{name} must be {self.domain()} (got {value})")
+        refuse(not good, f"{name} must be {self.domain()} (got {value})")
 
     def parse(self, name: str, text: str) -> Any:
         """Return the value that a command line means; raises UsageError."""
@@ -186,8 +185,7 @@ class Mechanism(ABC):
         parameters = cls.parameters()
         checked: dict[str, Any] = {}
         for name, value in values.items():
-            if not parameters:
-                raise UsageError(f"mechanism '{cls.name}' has no parameters besides epsilon")
+            refuse(not parameters, f"mechanism '{cls.name}' has no parameters besides epsilon")
             if name not in parameters:
                 raise unknown_name(f"parameter of {cls.name}:", name, parameters)
             checked[name] = parameters[name].parse(name, value) if isinstance(value, str) else value

@@ -68,7 +68,7 @@ from dataclasses import field, replace
 import numpy as np
 
 from dpsan.embeddings.words import wanted_outputs
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 from dpsan.mechanisms.mechanism import BaseResponse, parameter
 from dpsan.mechanisms.tables import near_sets, public_base
 from dpsan.space.arrays import cosine_unit
@@ -121,8 +121,7 @@ class OptimalResponse(BaseResponse):
         share = mass / int(weights.sum())
         protected = ~np.isin(words, self.public)
         words, weights = words[protected], weights[protected]
-        if not len(words):
-            raise UsageError("no output is left beside the public words")
+        refuse(not len(words), "no output is left beside the public words")
         total = int(weights.sum())
         wanted = share if isinstance(self.mass, str) else self.mass
         added, _ = public_base.favours(

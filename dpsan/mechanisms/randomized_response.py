@@ -117,7 +117,7 @@ from typing import Final
 
 import numpy as np
 
-from dpsan.errors import UsageError
+from dpsan.errors import refuse
 from dpsan.mechanisms.mechanism import BaseResponse, IntegerResponse, Parameter, parameter
 from dpsan.mechanisms.tables.dense import DenseTable
 from dpsan.mechanisms.tables.near_sets import Base, Group
@@ -137,8 +137,7 @@ class KRR(IntegerResponse):
 
     def table(self, space: MetricSpace) -> SparseTable:
         """Return the table whose near set is the word itself."""
-        if space.n < 2:
-            raise UsageError("krr needs at least 2 words")
+        refuse(space.n < 2, "krr needs at least 2 words")
         return SparseTable(space, Base.even(np.arange(space.n), 1), self.epsilon, euclidean=True)
 
 
@@ -188,8 +187,7 @@ class KnnResponse(BaseResponse):
         else:
             sizes = [self.k]
         pairs = [(k, m) for m in many for k in sizes if k < m]
-        if not pairs:
-            raise UsageError(f"k must be < outputs (got k={sizes[0]}, outputs={many[-1]})")
+        refuse(not pairs, f"k must be < outputs (got k={sizes[0]}, outputs={many[-1]})")
         if len(pairs) == 1:
             return pairs[0]
         near, every = mean_cosines(space, tuple(many), tuple(sizes), self.public)

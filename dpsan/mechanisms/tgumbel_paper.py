@@ -37,7 +37,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpsan.errors import UsageError
+from dpsan.errors import UsageError, refuse
 from dpsan.mechanisms.mechanism import Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.privacy import certificate as certificates
@@ -214,8 +214,7 @@ class TGumbelPaper(Mechanism):
             raise UsageError("tgumbel-paper needs the smallest distance of all words", space.fewer)
         least, smallest = self.least_epsilon(space), _smallest_distance(space)
         if not self.epsilon > least:
-            if math.isinf(least):
-                raise UsageError("tgumbel-paper needs words at different points (Delta_0 = 0)")
+            refuse(math.isinf(least), "tgumbel-paper needs words at different points (Delta_0 = 0)")
             raise UsageError(
                 f"tgumbel-paper needs epsilon > (2(1 + ln n) + 3)/Delta_0 = {least:.6g} here "
                 f"(got {self.epsilon:g})",

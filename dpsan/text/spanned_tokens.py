@@ -89,8 +89,7 @@ def clipped(spans: Spans, start: int, end: int) -> Spans:
 
 def spans_of(texts: Sequence[str | None], spans: Sequence[Any]) -> list[Spans]:
     """Return the spans of each text that is there.  Raises UsageError."""
-    if len(spans) != len(texts):
-        raise UsageError(f"spans of {len(spans)} texts, but there are {len(texts)}")
+    refuse(len(spans) != len(texts), f"spans of {len(spans)} texts, but there are {len(texts)}")
     return [
         checked_spans(marked, len(text))
         for text, marked in zip(texts, spans, strict=True)

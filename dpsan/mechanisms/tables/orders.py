@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from dpsan.embeddings.words import shown
-from dpsan.errors import UsageError, fewer_words
+from dpsan.errors import UsageError, fewer_words, refuse
 from dpsan.mechanisms.tables import Table
 from dpsan.privacy.certificate import Certificate, log_ratio
 from dpsan.privacy.randomness import Streams
@@ -40,8 +40,7 @@ class RankNoise:
     """
 
     def __init__(self, epsilon: float, n: int) -> None:
-        if epsilon < _LEAST:
-            raise UsageError(f"epsilon must be >= {_LEAST:g} per position (got {epsilon:g})")
+        refuse(epsilon < _LEAST, f"epsilon must be >= {_LEAST:g} per position (got {epsilon:g})")
         self.n = n
         # e^-epsilon as a multiple of 2^-64, rounded up: the next weight is never too small.
         unit = 1 << _BITS
