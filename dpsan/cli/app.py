@@ -11,8 +11,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from dpsan import __version__
-from dpsan.cli.output import DROPPED, say
-from dpsan.cli.tree import Commands, Group
+from dpsan.cli import output, tree
 from dpsan.errors import PIPE, TRACEBACK, DpsanError, UsageError, name_or_count
 
 _EPILOG: Final = (
@@ -20,7 +19,7 @@ _EPILOG: Final = (
     "positions, correlation between words, repeated runs of --epsilon (they add up), timing, the "
     "words of a keep-list, and what passes with --only. See man dpsan."
 )
-COMMANDS: Final = Commands(
+COMMANDS: Final = tree.Commands(
     {
         "Use": "rewrite restore headers index train",
         "Decide": "preview mechanisms explain calibrate",
@@ -29,7 +28,7 @@ COMMANDS: Final = Commands(
 )
 
 
-class _Root(Group):
+class _Root(tree.Group):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": COMMANDS})
 
@@ -82,7 +81,7 @@ def _hint(error: Exception) -> str:
     if context is None or context.parent is not None or context.command.name != "dpsan":
         return ""
     words = sys.argv[1:]
-    hint = DROPPED.get(words[0].lower(), "") if words else ""
+    hint = output.DROPPED.get(words[0].lower(), "") if words else ""
     verb = hint == "rewrite"
     if hint and not verb:
         return f" ({hint})"
@@ -113,7 +112,7 @@ def _check_variables() -> None:
             near = difflib.get_close_matches(option, flags, 1, 0.8)
             hint = f"{near[0]}, or --policy FILE" if near else "see dpsan rewrite --help-all"
             what = f"unknown environment variable '{name}'"
-            raise UsageError(what, DROPPED.get(option, hint))
+            raise UsageError(what, output.DROPPED.get(option, hint))
 
 
 def _place(message: str) -> str:
@@ -138,7 +137,7 @@ def run() -> int:
         context: Any = getattr(error, "ctx", None)
         command = getattr(context, "info_name", "")
         text = _plain(command, getattr(error, "format_message", lambda: "bad usage")())
-        if hint := DROPPED.get(name) or DROPPED.get(f"{command} {name}"):
+        if hint := output.DROPPED.get(name) or output.DROPPED.get(f"{command} {name}"):
             text = f"no such option: {name} ({hint})"
         dashed = (word for word in sys.argv[1:] if name and word[:1] == "-")
         if file := next((word for word in dashed if Path(word).exists()), ""):
@@ -157,8 +156,8 @@ def run() -> int:
             text = text.replace(word, name_or_count(word))
         text = _place(text) + text
         what, _, near = text.partition(". Did you mean")
-        dropped = "".join(sys.argv[1:2]).lower() in DROPPED
-        say(text if near and not dropped else what + _hint(error) * (not what.endswith(")")))
+        dropped = "".join(sys.argv[1:2]).lower() in output.DROPPED
+        output.say(text if near and not dropped else what + _hint(error) * (not what.endswith(")")))
         return int(getattr(error, "exit_code", 2))
     except DpsanError as error:
         if place := _place(error.message):

@@ -16,8 +16,7 @@ from typing import Final
 
 from dpsan.errors import OutputError
 from dpsan.errors import reason as os_reason
-from dpsan.files.same_files import side_files
-from dpsan.files.source import closing_descriptor, open_regular, sweep
+from dpsan.files import same_files, source
 
 _PIECE: Final = 1 << 20
 """Bytes hashed and written at a time."""
@@ -77,10 +76,10 @@ def open_private(path: Path, *, unread: bool = False) -> Iterator[tuple[int, int
     if unread and path.is_symlink():
         raise OutputError(f"{path}: is a symbolic link", "name the file itself")
     try:
-        descriptor = open_regular(path, follow=False)
+        descriptor = source.open_regular(path, follow=False)
     except OSError as error:
         raise DamagedError(f"{path.name}: {reason(error)}") from error
-    with closing_descriptor(descriptor):
+    with source.closing_descriptor(descriptor):
         status = os.fstat(descriptor)
         if problem := _distrust(status):
             raise DamagedError(f"{path.name}: {problem}")
@@ -144,8 +143,8 @@ def check_sides(path: Path) -> None:
     Raises:
         OutputError: a file that SQLite did not write has the name of a side file.
     """
-    journal = side_files(path)[0]
-    for side in filter(os.path.lexists, side_files(path)):
+    journal = same_files.side_files(path)[0]
+    for side in filter(os.path.lexists, same_files.side_files(path)):
         # A journal that cannot be read is refused later.
         ours = side == journal and os.path.lexists(path)
         if not ours or first_bytes(journal, 8) not in _JOURNAL:
@@ -156,10 +155,10 @@ def check_sides(path: Path) -> None:
 def first_bytes(path: Path, count: int) -> bytes:
     """Return how a file begins; nothing of one that cannot be opened."""
     try:
-        descriptor = open_regular(path, follow=False)
+        descriptor = source.open_regular(path, follow=False)
     except OSError:
         return b""
-    with closing_descriptor(descriptor):
+    with source.closing_descriptor(descriptor):
         return os.read(descriptor, count)
 
 
@@ -169,6 +168,6 @@ def named_once(path: Path, descriptor: int) -> os.stat_result:
     while (status := os.fstat(descriptor)).st_nlink > 1:
         if time.monotonic() > ends:
             raise OutputError(f"{path}: has other names (hard links)", "remove them")
-        sweep(path, again=True)  # of a run that was killed while it made the file
+        source.sweep(path, again=True)  # of a run that was killed while it made the file
         time.sleep(0.02)
     return status

@@ -27,10 +27,8 @@ from typing import ClassVar, Final
 
 from dpsan.errors import InputError, MalformedError, UsageError
 from dpsan.files.source import Source, read_whole
-from dpsan.formats import json_scan, kinds
+from dpsan.formats import json_scan, kinds, passing, paths
 from dpsan.formats.base import Format, ReadOptions, Record, Unchanged
-from dpsan.formats.passing import PERSONS, Fields, Position, Positions, shown_names
-from dpsan.formats.paths import near_path, parse_field, parse_fields, places
 from dpsan.formats.text import byte_order_mark, decode, text_encoding, text_records
 
 _HELD: Final = 1024
@@ -61,26 +59,26 @@ class JsonReader:
         if text_encoding(options.encoding) != "utf-8":
             raise UsageError(f"{name} is always UTF-8", "leave out --encoding")
         self._source, self._options = source, options
-        self._fields = parse_fields(options.fields)
+        self._fields = paths.parse_fields(options.fields)
         if not self._fields:
             raise InputError(source.name, f"{name} needs --field", "such as --field text")
         unit = options.unit_field
-        self._unit_steps = parse_field(unit).steps if unit else ()
-        excluded = parse_fields(options.excluded, "--except")
+        self._unit_steps = paths.parse_field(unit).steps if unit else ()
+        excluded = paths.parse_fields(options.excluded, "--except")
         self.from_lists = None in {field.steps[0] for field in (*self._fields, *excluded)}
         """True if paths begin at the list whose items are the records."""
         requested = tuple(field.name for field in self._fields)
-        fields = Fields("field", requested=requested, left_out=options.drop_other)
-        self._keys = Fields("key") if any(field.wild for field in self._fields) else None
-        root = places(self._fields, excluded)
-        self.positions = self._kept = Positions(root, self._fields, fields, self._keys)
+        fields = passing.Fields("field", requested=requested, left_out=options.drop_other)
+        self._keys = passing.Fields("key") if any(field.wild for field in self._fields) else None
+        root = paths.places(self._fields, excluded)
+        self.positions = self._kept = passing.Positions(root, self._fields, fields, self._keys)
         if options.drop_other:  # of the names of members that are left out, none passes
-            self.positions = Positions(root, self._fields, fields)
+            self.positions = passing.Positions(root, self._fields, fields)
         self._unseen = {number for number, at in enumerate(self._fields) if not at.optional}
         """Fields that no record had so far, and one must have."""
 
     def record(
-        self, line: int, raw: bytes, ending: bytes, position: Position, hint: str = ""
+        self, line: int, raw: bytes, ending: bytes, position: passing.Position, hint: str = ""
     ) -> Record:
         """Return the record that some bytes are.
 
@@ -132,7 +130,7 @@ class JsonReader:
         record = Record(line, strings.texts, render, invalid, size=len(raw), bare=bare)
         record.unit = unit
         persons = self._kept.persons - persons
-        record.noted = {PERSONS: persons} if persons else None
+        record.noted = {passing.PERSONS: persons} if persons else None
         names = [self._fields[number].name for number in strings.fields]
         record.kinds = options.classes(names, strings.paths, positions.fields.typed)
         self._unseen -= strings.seen
@@ -149,7 +147,7 @@ class JsonReader:
         if not isinstance(value, str):
             name, others = self._options.unit_field, self.positions.fields.others
             what = f"no string or number in the field '{name}'"
-            near = "" if name in others else near_path(name, others) or self._there()
+            near = "" if name in others else paths.near_path(name, others) or self._there()
             raise InputError(self._source.name, what, near, line=line)
         return value
 
@@ -183,7 +181,7 @@ class JsonReader:
         fields = self.positions.fields
         name = self._fields[unseen[0]].name
         excluded = name in fields.others
-        hint = "--except leaves it out" if excluded else near_path(name, fields.others)
+        hint = "--except leaves it out" if excluded else paths.near_path(name, fields.others)
         parts = (self._there(), "add ? to the name if it may be absent")
         what = f"no record up to line {line} has the field {names}"
         return InputError(self._source.name, what, hint or "; ".join(filter(None, parts)))
@@ -193,7 +191,7 @@ class JsonReader:
         fields = self.positions.fields
         every = fields.chosen | fields.others
         there = [*every] if fields.chosen else kinds.known_paths(every)
-        return f"fields: {shown_names(there)}" if there != ["*"] else ""
+        return f"fields: {passing.shown_names(there)}" if there != ["*"] else ""
 
 
 class JsonlFormat(Format):

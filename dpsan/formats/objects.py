@@ -7,9 +7,8 @@ from threading import get_ident
 from typing import Any
 
 from dpsan.errors import UsageError
-from dpsan.formats.json_scan import Chosen, KindError, Part, other_text
+from dpsan.formats import json_scan, paths
 from dpsan.formats.passing import Fields, Position, Positions, named_type
-from dpsan.formats.paths import parse_fields, places
 from dpsan.text.spanned_tokens import Spans
 
 
@@ -34,16 +33,16 @@ class ObjectStrings:
             (excluded,) if isinstance(excluded, str) else tuple(excluded),
             get_ident(),
         )
-        self._chosen = Chosen()
+        self._chosen = json_scan.Chosen()
         self.texts = self._chosen.texts
-        self._parts: list[tuple[Any, Any, Part]] = []
+        self._parts: list[tuple[Any, Any, json_scan.Part]] = []
         """The list or dict that holds each string, its place there, and the choice within it."""
         self._tuples: list[tuple[Any, Any]] = []
         """The same of the lists that become tuples, from the inside out."""
         self._root = [value]
         try:
             self._root[0] = self._copied(value, self._positions.top, self._root, 0)
-        except KindError as error:
+        except json_scan.KindError as error:
             what = f"the field '{error.path}'" if error.path else "the value"
             raise UsageError(f"{what} must be {error.wanted}") from None
         except RecursionError:
@@ -67,7 +66,7 @@ class ObjectStrings:
         """Return a copy of the value with other texts, in the order of ``texts``, once."""
         rest = iter(texts)
         for holder, at, part in self._parts:
-            holder[at] = other_text(holder[at], part, rest)
+            holder[at] = json_scan.other_text(holder[at], part, rest)
         for holder, at in self._tuples:
             holder[at] = tuple(holder[at])
         return self._root[0]
@@ -107,7 +106,7 @@ class ObjectStrings:
             path = position.path or "the value"
             raise TypeError(f"{path} must be of {kinds} (got {type(value).__name__})")
         if place.strict:
-            raise KindError(position, b"")
+            raise json_scan.KindError(position, b"")
         return value
 
 
@@ -117,6 +116,6 @@ def _positions(fields: tuple[str, ...], excluded: tuple[str, ...], _thread: int)
 
     Each thread has its own.
     """
-    chosen = parse_fields(fields, "fields")
-    root = places(chosen, parse_fields(excluded, "except_"))
+    chosen = paths.parse_fields(fields, "fields")
+    root = paths.places(chosen, paths.parse_fields(excluded, "except_"))
     return Positions(root, chosen, Fields("field"))

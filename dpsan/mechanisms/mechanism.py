@@ -21,8 +21,7 @@ from dpsan.mechanisms.tables import PointSampler, Sampler, Table, near_sets, spa
 from dpsan.privacy.certificate import MATRIX_WORDS, Certificate, input_distances, matrix_certificate
 from dpsan.privacy.guarantee import Arithmetic, Claim, Guarantee, Status
 from dpsan.privacy.rounding import NoiseDistribution, float64_gap
-from dpsan.space.arrays import Floats, Ids, largest_norm
-from dpsan.space.diameters import smallest_distance
+from dpsan.space import arrays, diameters
 from dpsan.space.metric_space import MetricSpace
 
 
@@ -247,7 +246,7 @@ class Mechanism(ABC):
         noise = getattr(self.noise(space), "noise", None)
         return noise if isinstance(noise, NoiseDistribution) else None
 
-    def log_density(self, space: MetricSpace) -> Callable[[Floats], Floats]:
+    def log_density(self, space: MetricSpace) -> Callable[[arrays.Floats], arrays.Floats]:
         """Logarithm of the density of the noise at distances, up to a constant: for an observer.
 
         Of a mechanism without noise, that of Laplace noise with the same epsilon.
@@ -261,7 +260,7 @@ class Mechanism(ABC):
             rate *= 2 / max(space.diameter, 1e-300)
         return lambda distances: -rate * distances
 
-    def claim_distances(self, space: MetricSpace, ids: Ids) -> Floats | None:
+    def claim_distances(self, space: MetricSpace, ids: arrays.Ids) -> arrays.Floats | None:
         """Distances between inputs (⊥ allowed) in the metric of the published claim, (m, m).
 
         None where that metric is Euclidean, or there is none.
@@ -283,12 +282,12 @@ class Mechanism(ABC):
         if self.arithmetic is Arithmetic.REALS:
             return None
         noise, sampler = self.noise_distribution(space), self.noise(space)
-        smallest = smallest_distance(sampler.space) if sampler else None
+        smallest = diameters.smallest_distance(sampler.space) if sampler else None
         if noise is None or sampler is None or smallest is None:
             return None
         points = sampler.space
         unknown = points.search(points.points(np.array([points.n])), 1)[1][0, 0]
-        reach = largest_norm(points.vectors)
+        reach = arrays.largest_norm(points.vectors)
         return float64_gap(noise, points.d, reach, smallest, float(unknown) * (1 + 1e-9))
 
     def table(self, space: MetricSpace) -> Table:

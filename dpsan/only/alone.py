@@ -12,8 +12,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from dpsan.embeddings.word_lists import CONTACTS
-from dpsan.only import dates, strings
-from dpsan.only.forms import ANY_YEAR, pattern, rows, table_text, unsized
+from dpsan.only import dates, forms, strings
 from dpsan.only.hashes import Hashes
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.templates import Piece, finished, local_part, radices, string, template
@@ -37,8 +36,8 @@ _CLASSES: Final = frozenset({LETTER, DIGIT, MARK, PICTURE, WEB})
 _COUNTRY: Final = "GB"
 """The first of the countries of an IBAN."""
 _CHOICES: Final = [
-    (re.compile(pattern(text).replace("x", LETTER)), choices.split())
-    for text, choices, *_ in rows("letters")
+    (re.compile(forms.pattern(text).replace("x", LETTER)), choices.split())
+    for text, choices, *_ in forms.rows("letters")
 ]
 """Letters that a string of some shape may have: any of them, whichever stood there."""
 
@@ -64,7 +63,7 @@ class Alone:
     """Groups and kinds by the lists of ``--only``."""
 
     def __init__(self) -> None:
-        rules = [line.split("\t") for line in table_text("rules.tsv").splitlines()]
+        rules = [line.split("\t") for line in forms.table_text("rules.tsv").splitlines()]
         self.groups_of = {row[1]: row[2].split() for row in rules if row[0] == "class"}
         """Class -> its groups."""
         self.class_of = {group: name for name, all_ in self.groups_of.items() for group in all_}
@@ -121,10 +120,10 @@ class Alone:
     def _template(group: str, marks: str) -> list[Piece]:
         """Return the template of a group for any year, number and day."""
         if group in _YEARS:
-            marks = ANY_YEAR + marks[1:]
+            marks = forms.ANY_YEAR + marks[1:]
         if group == "daymonth":
             (marks,) = dates.day_forms([marks], [0])
-        return template(group, unsized(marks))
+        return template(group, forms.unsized(marks))
 
     def _date(self, text: str, parts: Sequence[tuple[int, int, str, str]]) -> Kind:
         """Return the kind of a date, of which a year, a day and a time are parts."""

@@ -10,7 +10,6 @@ from dpsan.only import templates, view
 from dpsan.only.permutations import ASCENDING, Permutation
 from dpsan.only.plans import ADDRESSES, Plans
 from dpsan.only.slots import Pool, Slots, Units, unit_of
-from dpsan.only.view import Indices, Whole
 from dpsan.privacy.randomness import Streams
 
 
@@ -28,7 +27,7 @@ class Injections:
             their integers.
     """
 
-    def __init__(self, slots: Slots, pending: Indices, bounds: Whole) -> None:
+    def __init__(self, slots: Slots, pending: view.Indices, bounds: view.Whole) -> None:
         _, group = view.distinct(slots.unit[pending] * len(slots.plans) + slots.pool[pending])
         order = np.argsort(group, kind="stable")
         counts = np.bincount(group)
@@ -91,7 +90,7 @@ _DRAWS: Final = 32
 
 def keep_apart(
     slots: Slots,
-    new: Indices,
+    new: view.Indices,
     units: Mapping[int, Units],
     plans: Plans,
     streams: Streams,

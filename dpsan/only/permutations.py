@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dpsan.only.forms import SHORT
-from dpsan.only.view import Whole
+from dpsan.only import forms, view
 
 ASCENDING: Final = frozenset(
     ("daymonth", "year", "clock", "mday", "month", "month3", "day", "day3", "hhmm", "dotclock")
@@ -156,14 +155,14 @@ def permutation_of(
             day share one, but for those that are written without am, pm and a zero.
     """
     if group in ASCENDING:
-        part = -int(form[1]) - 4 * (form[0] == SHORT) if group == "clock" else size
+        part = -int(form[1]) - 4 * (form[0] == forms.SHORT) if group == "clock" else size
         whole = MONTHS if group == "month3" else part  # May has no short name
         return Walk(size, calendar=calendars[group.removesuffix("3"), whole])
     return Permutation(size)
 
 
 def begin_walks(
-    permutations: Mapping[int, Permutation], texts: Whole, bounds: list[int]
+    permutations: Mapping[int, Permutation], texts: view.Whole, bounds: list[int]
 ) -> set[int]:
     """Let new calendars begin where they leave room for all dates of their first text.
 

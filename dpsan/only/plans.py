@@ -4,21 +4,20 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from dpsan.only import templates, view
 from dpsan.only.decision import CITY, LOGIN, MEDICINE, NAMES
 from dpsan.only.permutations import ASCENDING, Permutation, permutation_of
 from dpsan.only.scenarios import SCENARIO, SHARED, Scenarios
 from dpsan.only.slots import Plan, Pool, Unit, Word
-from dpsan.only.templates import Piece, local_part, radices, template
-from dpsan.only.view import COLUMN, LOWER, UPPER
 
-ADDRESSES: Final[dict[str, list[Piece]]] = {
+ADDRESSES: Final[dict[str, list[templates.Piece]]] = {
     "email": ["@example.net"],
     "userhost": ["@host-", (10, 99, 0)],
-    "userip": ["@", *template("ip", "", ())],
+    "userip": ["@", *templates.template("ip", "", ())],
     LOGIN: [],
 }
 """What stands behind the local part."""
-PATTERNS: Final = len(COLUMN)
+PATTERNS: Final = len(view.COLUMN)
 """Patterns of capitals."""
 NAME: Final = "\0"
 """Stands for a name of the unit in a local part."""
@@ -60,10 +59,10 @@ class Plans:
         group, form, marks = pool
         words, pieces = self.words.get(group), []
         if group in ADDRESSES:
-            pieces = [*local_part(marks, self._given), *ADDRESSES[group]]
+            pieces = [*templates.local_part(marks, self._given), *ADDRESSES[group]]
         elif words is None:
-            pieces = template(group, form, self._given)
-        sizes = radices(pieces) if words is None else [len(words)]
+            pieces = templates.template(group, form, self._given)
+        sizes = templates.radices(pieces) if words is None else [len(words)]
         table = -1 if words is None else self.lists.index(group)
         # A string of a unit stays what it is where other texts tell more of its form.
         home = (group, "", ()) if self.injective else pool
@@ -123,11 +122,11 @@ class Plans:
         if code not in self._tables:
             table = [*self.words[self.lists[at - 1]]]
             nouns = any(word.islower() for word in table)  # among them MRI, Crohn's disease
-            if caps == LOWER and not nouns:
+            if caps == view.LOWER and not nouns:
                 table = [word.lower() for word in table]
-            elif caps == UPPER:
+            elif caps == view.UPPER:
                 table = [word.upper() for word in table]
-            elif caps != LOWER:
+            elif caps != view.LOWER:
                 table = [word[0].upper() + word[1:] for word in table]
             self._tables[code] = table
         return self._tables[code]

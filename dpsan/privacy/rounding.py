@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from dpsan.privacy.noise_formulas import truncated_laplace_std
-from dpsan.privacy.randomness import Streams
+from dpsan.privacy import noise_formulas, randomness
 from dpsan.space.arrays import Floats
 
 LIBRARY_ERROR: Final = 2.0**-44
@@ -58,7 +57,7 @@ class NoiseDistribution(ABC):
     """A distribution over vectors, symmetric in the sign of every coordinate."""
 
     @abstractmethod
-    def __call__(self, streams: Streams, d: int) -> Floats:
+    def __call__(self, streams: randomness.Streams, d: int) -> Floats:
         """Draw noise in d dimensions, one vector for each word, shape (m, d)."""
 
     @abstractmethod
@@ -90,7 +89,7 @@ class SphericalLaplace(NoiseDistribution):
     epsilon: float
     root: Floats | None = None
 
-    def __call__(self, streams: Streams, d: int) -> Floats:
+    def __call__(self, streams: randomness.Streams, d: int) -> Floats:
         """|z| has the Gamma(d, 1/epsilon) distribution, z/|z| is uniform on the sphere."""
         from scipy.special import gammaincinv  # heavy import
 
@@ -170,7 +169,7 @@ class GaussianCoordinates(NoiseDistribution):
 
     sigma: float
 
-    def __call__(self, streams: Streams, d: int) -> Floats:
+    def __call__(self, streams: randomness.Streams, d: int) -> Floats:
         return np.asarray(streams.normal("gaussian", d) * self.sigma)
 
     def std(self, d: int) -> float:
@@ -210,7 +209,7 @@ class LaplaceCoordinates(NoiseDistribution):
 
     scale: float
 
-    def __call__(self, streams: Streams, d: int) -> Floats:
+    def __call__(self, streams: randomness.Streams, d: int) -> Floats:
         signed = 2 * streams.uniform("independent", d) - 1  # exact, never 0
         size = np.log1p(-np.abs(signed)) * self.scale
         return np.asarray(np.copysign(size, signed), dtype=np.float64)
@@ -247,14 +246,14 @@ class TruncatedLaplaceCoordinates(NoiseDistribution):
     alpha: float
     bound: float
 
-    def __call__(self, streams: Streams, d: int) -> Floats:
+    def __call__(self, streams: randomness.Streams, d: int) -> Floats:
         signed = 2 * streams.uniform("truncated", d) - 1
         mass = -np.expm1(-self.alpha * self.bound)
         size = np.minimum(-np.log1p(-np.abs(signed) * mass) / self.alpha, self.bound)
         return np.asarray(np.copysign(size, signed), dtype=np.float64)
 
     def std(self, d: int) -> float:
-        return truncated_laplace_std(self.alpha, self.bound)
+        return noise_formulas.truncated_laplace_std(self.alpha, self.bound)
 
     def uniforms(self, noise: Floats) -> dict[str, Floats]:
         """Return uniforms of each coordinate; NaN outside the support."""

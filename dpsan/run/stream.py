@@ -29,9 +29,8 @@ from dpsan.run.plan import (
     lines_and_rows,
 )
 from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
-from dpsan.sanitize.consistent import Unit
+from dpsan.sanitize import consistent, result
 from dpsan.sanitize.decided import Shared
-from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.sanitizer import Sanitizer
 from dpsan.text.spanned_tokens import Spans
 
@@ -102,11 +101,11 @@ def rewrite_stream(
     if one_unit:
         records = contexts(records, lines=kind.one_text, line_buffered=plan.line_buffered)
     unit = sanitizer.spec.consistent
-    where = ("run",) if unit is Unit.RUN else ("file", outcome.task.file - 1)
+    where = ("run",) if unit is consistent.Unit.RUN else ("file", outcome.task.file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
     workers = work.workers or Inline(sanitizer)
     flow = _Flow(work, source, sink, workers, keys, outcome)
-    if one_unit and unit in (None, Unit.RECORD):
+    if one_unit and unit in (None, consistent.Unit.RECORD):
         flow.units = [Shared(0) for _ in keys]
     with few_searches():
         try:
@@ -193,9 +192,9 @@ class _Flow:
         audited = self.work.audit is not None or self.work.review is not None
         spans = _spans_of(batch)
         undrawn = self.units is not None or self.work.units is not None
-        batches = [Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
+        batches = [result.Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
-            units = self._names(batch) if spec.consistent is Unit.UNIT else []
+            units = self._names(batch) if spec.consistent is consistent.Unit.UNIT else []
             return [history.submit(self.workers, part, units) for part in batches]
         return [self.workers.submit(part) for part in batches]
 
@@ -243,10 +242,10 @@ class _Flow:
                 self._waiting.clear()
                 raise ending
 
-    def _review_again(self, batch: list[Record], done: Sanitized) -> None:
+    def _review_again(self, batch: list[Record], done: result.Sanitized) -> None:
         """Let the review have the words of messages whose first outputs are written again."""
         texts, spans = [text for record in batch for text in record.texts], _spans_of(batch)
-        whole = Texts(texts, b"", range(len(texts)), True, spans)
+        whole = result.Texts(texts, b"", range(len(texts)), True, spans)
         for at in done.remembered:
             table = self.work.sanitizer.survey(whole.part(at, at + 1)).records
             assert self.work.review and table is not None  # noqa: S101, PT018
@@ -261,7 +260,7 @@ class _Flow:
             for _ in record.texts
         ]
 
-    def _results(self, batch: list[Record], answers: list[Answer]) -> list[Sanitized]:
+    def _results(self, batch: list[Record], answers: list[Answer]) -> list[result.Sanitized]:
         """Return what became of a batch, for each copy."""
         replacing = self.work.sanitizer.replacing
         if units := self.work.units:
@@ -282,7 +281,7 @@ class _Flow:
         for piece in pieces:
             self.sink.write(piece)
 
-    def _write(self, batch: list[Record], results: list[Sanitized]) -> None:
+    def _write(self, batch: list[Record], results: list[result.Sanitized]) -> None:
         sink, outcome = self.sink, self.outcome
         out: list[bytes] = []
         at = size = 0

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpsan.errors import UsageError
+from dpsan.only import engine, forms
 from dpsan.only.decision import NAMES, Decision
-from dpsan.only.engine import Match
-from dpsan.only.forms import LARGE
 from dpsan.only.hashes import Places, salted
 from dpsan.only.lexicon import Lexicon
 from dpsan.only.rules import PASS
@@ -155,7 +154,7 @@ class Decided:
             """Return what stands for a piece that no name of its text is."""
             shared = units[int(decision.unit[row])]
             if int(keys[row]) >> AGE != shared.units:
-                return LARGE  # the unit of a long file has ended
+                return forms.LARGE  # the unit of a long file has ended
             return ~(shared.ids.setdefault(value, len(shared.ids)) + (shared.units << AGE))
 
         def in_unit(name: int, row: int) -> int | str:
@@ -166,12 +165,12 @@ class Decided:
             same = (decision.key == decision.key[name]) & (keys >> AGE == age)
             same &= np.isin(decision.group, [*map(decision.groups.index, NAMES)])
             rows = (same & (decision.unit == decision.unit[row])).nonzero()[0]
-            return int(keys[rows[0]]) if len(rows) else LARGE
+            return int(keys[rows[0]]) if len(rows) else forms.LARGE
 
         for row, parts in decision.locals.items():
             cuts: list[Cut] = []
             for cut, value in zip(parts, self.pieces.get(row, (0,) * len(parts)), strict=True):
-                if cut == (LARGE,) and value and units:
+                if cut == (forms.LARGE,) and value and units:
                     cuts.append((piece(row, value),))
                 else:
                     cuts.append(tuple(p if isinstance(p, str) else in_unit(p, row) for p in cut))
@@ -287,7 +286,7 @@ def marked_by(
 
 
 def passed_by(
-    match: Match, places: Places, lexicon: Lexicon, drawn: Ids, at: NDArray[np.intp]
+    match: engine.Match, places: Places, lexicon: Lexicon, drawn: Ids, at: NDArray[np.intp]
 ) -> list[str | None]:
     """Return by which list or rule tokens pass; None of those that are drawn.
 

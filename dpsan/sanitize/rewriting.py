@@ -25,9 +25,8 @@ from dpsan.mechanisms.tables.near_sets import words_in_groups
 from dpsan.outcomes.ngrams import gap_kinds
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Status
-from dpsan.sanitize import result
+from dpsan.sanitize import consistent, result
 from dpsan.sanitize.classes import Grouping, class_rows, class_rules, number_rules
-from dpsan.sanitize.consistent import NumberPolicy, Numbers, OneDraw, check_numbers
 from dpsan.sanitize.settings import Settings
 from dpsan.space.metric_space import MetricSpace
 from dpsan.text.batch import Batch, Ids, Mask, Words
@@ -106,7 +105,7 @@ def build(spec: Settings, opened: Opened) -> Built:
         runs = "runs it all the same"
         hint = Hint(f"allow_unproved=True {runs}", f"--allow-unproved {runs}")
         raise UnprovedError(f"{mechanism.name} is {guarantee.standing}: {guarantee.why}", hint)
-    check_numbers(spec.numbers, guarantee)
+    consistent.check_numbers(spec.numbers, guarantee)
     sampler = mechanism.prepare(space)
     built = Built(spec, embeddings, space, mechanism, guarantee, sampler, groups, public)
     return _decoding(built) if spec.fluent else built
@@ -147,15 +146,15 @@ class Rewriter:
         n, unit, spec = built.space.n, built.spec.consistent, built.spec
         self._codes = built.grouping
         draw, inputs = self.sampler.sample_all, self._codes.inputs
-        self._one_draw = None if unit is None else OneDraw(unit, inputs, n, draw)
-        by_value = spec.numbers == NumberPolicy.VALUE
+        self._one_draw = None if unit is None else consistent.OneDraw(unit, inputs, n, draw)
+        by_value = spec.numbers == consistent.NumberPolicy.VALUE
         self._classes = number_rules(n) if by_value else None
         if spec.classes:
             self._classes = class_rules(spec, built.grouping, built.embeddings.key_to_index)
         self._numbers = None
         if self._classes is not None:
             epsilon = built.guarantee.epsilon_ldp if by_value else None
-            self._numbers = Numbers(epsilon, unit, strings=bool(spec.classes))
+            self._numbers = consistent.Numbers(epsilon, unit, strings=bool(spec.classes))
         self._public = np.zeros(len(self._codes.inputs), dtype=np.bool_)
         self._public[list(built.public)] = True
         kept = ARTICLES & {word.lower() for word in built.spec.keep}

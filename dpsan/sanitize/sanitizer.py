@@ -15,13 +15,12 @@ from dpsan.mechanisms.tables import Sampler
 from dpsan.outcomes.distributions import expected_share_of, expected_unchanged
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee
+from dpsan.sanitize import result, statement
 from dpsan.sanitize.accountant import Accountant
 from dpsan.sanitize.classes import Grouping
 from dpsan.sanitize.consistent import Distinct, NumberPolicy, Unit, check_unit_of_texts
-from dpsan.sanitize.result import Sanitized, Texts
 from dpsan.sanitize.rewriting import Opened, Rewriter, build
 from dpsan.sanitize.settings import DEFAULT_MECHANISM, ELSEWHERE, SETTINGS, Settings
-from dpsan.sanitize.statement import expected_share
 from dpsan.space.cached_index import open_space, space_of
 from dpsan.text.letter_case import LetterCase
 from dpsan.text.spanned_tokens import Spans, spans_of, strings_of
@@ -225,7 +224,7 @@ class Sanitizer:
         if self.replacing:
             return forms / max(words.total(), 1)
         if not self.grouping.classed or not words.total():
-            return expected_share(self.expected_unchanged, totals.counts)
+            return statement.expected_share(self.expected_unchanged, totals.counts)
         kinds = self.grouping.kinds[: self.space.n]  # in each, public frequencies count
         share = partial(expected_share_of, self.sampler, self.space)
         return sum((n * share(kinds == kind) for kind, n in words.items()), forms) / words.total()
@@ -260,7 +259,7 @@ class Sanitizer:
         """Return the row of a word as :meth:`rewrite` writes it alone, None for other strings."""
         return self._drawing.rows.get(output)
 
-    def survey(self, text: Texts) -> Sanitized:
+    def survey(self, text: result.Texts) -> result.Sanitized:
         """Return the counts of :meth:`sanitize`, without drawing a word and without a line."""
         return self._rewriter.survey(text)
 
@@ -365,7 +364,7 @@ class Sanitizer:
         *,
         audit: bool = False,
         spans: Sequence[Spans] | None = None,
-    ) -> Sanitized:
+    ) -> result.Sanitized:
         """Sanitize a batch of texts under a key.  Raises TypeError: a single text, or no key.
 
         Args:
@@ -381,9 +380,9 @@ class Sanitizer:
         if isinstance(texts, str) or not (isinstance(key, bytes) and key):
             raise TypeError("sanitize takes a list of texts and a secret key; rewrite takes a text")
         numbers = range(len(texts)) if records is None else records
-        return self._rewriter.rewrite(Texts(texts, key, numbers, audit, spans))
+        return self._rewriter.rewrite(result.Texts(texts, key, numbers, audit, spans))
 
-    def answer(self, batch: Texts) -> Sanitized | DecidedTexts:
+    def answer(self, batch: result.Texts) -> result.Sanitized | DecidedTexts:
         """Return the sanitized texts of a batch, or what is to be replaced in them."""
         if batch.undrawn and self.replacing:
             return self.replacing.decided_unit(batch)

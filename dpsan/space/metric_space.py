@@ -11,9 +11,8 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpsan.embeddings.loading import bundled_table
+from dpsan.embeddings import loading, words
 from dpsan.embeddings.store import Entry, Store
-from dpsan.embeddings.words import Embeddings, shown, word_frequencies
 from dpsan.errors import Hint, fewer_words
 from dpsan.space.arrays import Floats, Floats32, Ids, Lattice, blocks, norms
 from dpsan.space.exact_search import FlatIndex
@@ -46,7 +45,7 @@ class MetricSpace:
 
     def __init__(
         self,
-        embeddings: Embeddings,
+        embeddings: words.Embeddings,
         store: Store | None = None,
         digest: str = "",
         *,
@@ -59,7 +58,7 @@ class MetricSpace:
         self.n, self.d = embeddings.n, embeddings.d
         self.counts = embeddings.counts
         self.classes = embeddings.classes
-        self._embeddings: Embeddings | None = embeddings  # its words may be read later
+        self._embeddings: words.Embeddings | None = embeddings  # its words may be read later
         self.name = ""
         """Names how the words were moved, in the keys of tables."""
         self._store, self._digest, self._bundled = store, digest, bundled
@@ -85,7 +84,7 @@ class MetricSpace:
     @property
     def frequencies(self) -> Floats:
         """Public frequencies of the words, shape (n,); they sum to 1."""
-        return word_frequencies(self.n, self.counts)
+        return words.word_frequencies(self.n, self.counts)
 
     @property
     def letters(self) -> NDArray[np.uint32]:
@@ -109,7 +108,7 @@ class MetricSpace:
         if (arrays := self._memory.get(name)) is not None:
             return arrays
         key, full = self._key(name)
-        arrays = bundled_table(full) if self._bundled else None
+        arrays = loading.bundled_table(full) if self._bundled else None
         if arrays is None and self._store and not (self._owner and of_mechanism):
             meta = {"digest": self._digest, "table": full}
             arrays = self._store.get(TABLE_KIND, key, lambda: Entry(build(), meta)).arrays
@@ -164,7 +163,7 @@ class MetricSpace:
         Args:
             what: is being made.
         """
-        return shown(what, [*blocks(n, size)])
+        return words.shown(what, [*blocks(n, size)])
 
     def transformed(self, name: str, vectors: Floats32) -> "MetricSpace":
         """Return the same words at other points (clipped, whitened, projected).
@@ -342,7 +341,7 @@ def diameter_bound(vectors: Floats32, norm: int = 2) -> tuple[float, bool]:
         product += np.einsum("nd,nd->n", others, others)
         return float(np.sqrt(max(product.max(), 0.0)))
 
-    for at in shown("comparing words far out", range(0, len(ends), _FAR)):
+    for at in words.shown("comparing words far out", range(0, len(ends), _FAR)):
         rows = vectors[order[at : at + _FAR]] - centroid
         for other in range(at, int(ends[at]), 16 * _FAR):
             others = vectors[order[other : min(other + 16 * _FAR, int(ends[at]))]] - centroid

@@ -13,8 +13,7 @@ from dpsan.analysis.evaluate.pairs import Pairs
 from dpsan.analysis.evaluate.vocabulary import OTHER, Vocabulary, WordKind
 from dpsan.formats.span_file import SpanFile
 from dpsan.mechanisms.mechanism import Mechanism
-from dpsan.outcomes.decoding import Coherence
-from dpsan.outcomes.distributions import Emissions, Likeliest, Observations
+from dpsan.outcomes import decoding, distributions
 from dpsan.outcomes.intervals import Share
 from dpsan.outcomes.lattice import Candidates, parts, posteriors, unit_ends
 from dpsan.outcomes.ngrams import Gap, Ngrams
@@ -70,8 +69,8 @@ def attacks(
         priors["public text"] = model.unigrams[: space.n].astype(np.float64)
     name_of_prior = "vocabulary counts" if vocabulary.counted else "vocabulary ranks"
     priors[name_of_prior] = np.log(vocabulary.frequencies)
-    emissions = Emissions(mechanism, space)
-    observed = Observations.combined((pairs.outputs, *pairs.more))
+    emissions = distributions.Emissions(mechanism, space)
+    observed = distributions.Observations.combined((pairs.outputs, *pairs.more))
     if not observed.outputs.shape[1]:
         return (verbatim,), 0
     best = 1 if model is None else BEST
@@ -252,15 +251,15 @@ class Reader:
     """
 
     kinds: Ids
-    seen: Observations
-    emissions: Emissions
-    candidates: Likeliest
+    seen: distributions.Observations
+    emissions: distributions.Emissions
+    candidates: distributions.Likeliest
     model: Ngrams
 
     def __post_init__(self) -> None:
         self._beside = self.model.neighbours(KNOWN)
         vectors = unit_rows(self.emissions.space.vectors)
-        self._coherence = Coherence.of(vectors, self.model, 1.0)
+        self._coherence = decoding.Coherence.of(vectors, self.model, 1.0)
 
     def context(self) -> Guesses:
         """Return the guesses for m words; -1 for none."""
