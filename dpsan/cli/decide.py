@@ -14,6 +14,7 @@ from dpsan.cli.command import argument, flag, option
 from dpsan.cli.output import OUTPUT, PRIVACY, echo, print_json, say
 from dpsan.errors import printable, refuse
 from dpsan.sanitize.settings import Settings
+from dpsan.text.tokens import LONGEST
 
 if TYPE_CHECKING:
     from dpsan.analysis.pages import Shown
@@ -204,7 +205,6 @@ def _stdin(quiet: bool) -> str:
     """Return standard input.  Raises UsageError: too long, or not UTF-8."""
     if sys.stdin.isatty() and not quiet:
         say("reading a text from the terminal (Ctrl-D ends)")
-    from dpsan.text.tokens import LONGEST
 
     data = sys.stdin.buffer.read(LONGEST + 1)
     refuse(len(data) > LONGEST, f"standard input: longer than {LONGEST} bytes")

@@ -17,7 +17,9 @@ from dpsan.cli.command import argument, flag, option
 from dpsan.cli.options import Container, JsonAndFile, Page, Privacy, Sanitizing, Vocabulary
 from dpsan.cli.output import INPUT, OUTPUT, PRIVACY, json_text, results, say
 from dpsan.errors import printable, refuse
+from dpsan.files.atomic_files import check_writable, write_whole
 from dpsan.files.same_files import Use
+from dpsan.text.tokens import read_word_list
 
 if TYPE_CHECKING:
     from dpsan.analysis.evaluate.vocabulary import Run
@@ -189,8 +191,6 @@ class Estimate(Page, Container, Sanitizing, Audited):
 
     def _lists(self) -> dict[str, list[str]]:
         """Return the words of each list.  Raises UsageError, InputError."""
-        from dpsan.text.tokens import read_word_list
-
         given: list[str] = []
         for text in self.lists or ():
             given += read_word_list(Path(text[1:])) if text.startswith("@") else [text]
@@ -241,7 +241,6 @@ class Compare(Page, Container, Vocabulary):
 
         from dpsan.analysis import compare
         from dpsan.analysis.evaluate.pairs import Inputs
-        from dpsan.files.atomic_files import check_writable, write_whole
 
         request = compare.Request(
             drafts=compare.drafts(self.mechanism, options.parameters(self.param)),

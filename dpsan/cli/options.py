@@ -13,10 +13,19 @@ from select import select
 from typing import TYPE_CHECKING, Any, Final
 
 from dpsan.cli.command import Command, flag, option, setting
-from dpsan.cli.output import INPUT, OUTPUT, RUNNING, Progress
+from dpsan.cli.output import INPUT, OUTPUT, RUNNING, Progress, print_json, print_result, say
 from dpsan.errors import UsageError, refuse
+from dpsan.files.atomic_files import check_writable, write_whole
 from dpsan.files.same_files import FileUses, Use
-from dpsan.formats.kinds import FORMATS
+from dpsan.formats.base import Format, ReadOptions
+from dpsan.formats.kinds import (
+    FORMATS,
+    file_choices,
+    format_class,
+    format_name,
+    formats_with,
+    refuse_suffix,
+)
 from dpsan.sanitize.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
@@ -24,7 +33,6 @@ if TYPE_CHECKING:
     from dpsan.analysis.pages import Shown
     from dpsan.embeddings.store import Store
     from dpsan.embeddings.words import Embeddings
-    from dpsan.formats.base import Format, ReadOptions
     from dpsan.space.metric_space import MetricSpace
 
 
@@ -58,8 +66,6 @@ class Json(Command):
 
     def show(self, values: object, results: Sequence[Shown]) -> None:
         """Print JSON, or else what is said of the results."""
-        from dpsan.cli.output import print_json, print_result
-
         if self.as_json:
             print_json(values)
         for at, shown in enumerate(() if self.as_json else results):
@@ -83,8 +89,6 @@ class Page(JsonAndFile):
 
     def check_page(self) -> None:
         """Complain about the page before the long work.  Raises OutputError."""
-        from dpsan.files.atomic_files import check_writable
-
         if self.html is not None:
             check_writable(self.html, force=self.force)
 
@@ -95,11 +99,8 @@ class Page(JsonAndFile):
             values: of JSON.
             private: a page for its owner alone.
         """
-        from dpsan.cli.output import say
-
         if self.html is not None and results:
             from dpsan.analysis.pages import page
-            from dpsan.files.atomic_files import write_whole
 
             written = page(f"dpsan {type(self).__name__.lower()}", results).encode()
             write_whole(self.html, written, force=self.force, private=private)
@@ -149,7 +150,6 @@ class Vocabulary(Quiet):
 
         if self.quiet:
             return Store()
-        from dpsan.cli.output import say
         from dpsan.embeddings.words import WATCH
 
         WATCH.set(self.progress.table)
@@ -217,14 +217,10 @@ class Reading(Command):
 
     def read_options(self, **more: Any) -> ReadOptions:
         """Return how files are read; ``more``: further fields.  Raises UsageError."""
-        from dpsan.formats.base import ReadOptions
-
         return ReadOptions(encoding=self.encoding, delimiter=self.cell_delimiter(), **more)
 
     def choices(self, path: Path) -> str:
         """Return the hint that lists what ``--field`` can choose of a file."""
-        from dpsan.formats.kinds import file_choices
-
         return file_choices(path, self.format_, Reading.read_options(self))
 
 
@@ -255,8 +251,7 @@ class Container(Reading):
 
     def containers(self, paths: Sequence[Path]) -> list[type[Format]]:
         """Return the formats of files, by name.  Raises UsageError: an option is not for them."""
-        from dpsan.formats import text
-        from dpsan.formats.kinds import format_class, format_name, formats_with, refuse_suffix
+        from dpsan.formats.text import ICONV, UTF16
 
         names = {format_name(self.format_, str(path)) for path in paths}
         kinds = [format_class(name, "") for name in sorted(names)]
@@ -266,8 +261,8 @@ class Container(Reading):
                 what = "standard input does not tell its format"
                 with suppress(OSError):
                     there = not os.isatty(0) and select([0], [], [], 1)[0]
-                    hint = text.ICONV.format("UTF-16")
-                    wrong = there and os.read(0, 2) in text.UTF16  # refused in any case
+                    hint = ICONV.format("UTF-16")
+                    wrong = there and os.read(0, 2) in UTF16  # refused in any case
                     refuse(wrong, "standard input looks like UTF-16", hint)
             if not any(kind.takes_fields for kind in kinds):  # else no other format is imported
                 refuse_suffix(str(paths[0]))

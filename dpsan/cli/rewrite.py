@@ -1,13 +1,12 @@
 """``dpsan rewrite``."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from dpsan.cli import guard, options, rewrite_options
 from dpsan.cli.output import say
@@ -15,14 +14,16 @@ from dpsan.cli.rewrite_request import Request
 from dpsan.errors import CacheError, counted, number, printable, refuse
 from dpsan.formats.kinds import described_in
 from dpsan.formats.passing import LEFT_OUT, PASSED
+from dpsan.formats.paths import unmatched
+from dpsan.privacy.randomness import derive_key
+from dpsan.run.plan import Result
+from dpsan.run.run import Run
 from dpsan.run.side_outputs import BadRecords, FileLog, RequestFile, Review
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from dpsan.run.plan import Result
-    from dpsan.run.run import Run
-    from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.run.workers import Pool
+from dpsan.sanitize.classes import expected_plain
+from dpsan.sanitize.result import Action
+from dpsan.sanitize.sanitizer import Sanitizer, run_key
+from dpsan.sanitize.statement import Statement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,9 +70,6 @@ class Rewrite(Request):
 
 def _built(request: Request) -> tuple[Run, Path]:
     """Return the run, and the directory of the cache."""
-    from dpsan.run.run import Run
-    from dpsan.sanitize.sanitizer import Sanitizer, run_key
-
     store = request.store()
     spec = replace(request.spec(), mapped=request.map_ is not None)
     spec = spec.of_units() if request.unit_field or request.unit else spec
@@ -130,15 +128,11 @@ def _begin_tree(request: Request, run: Run, cache: Path) -> None:
 
 def _executed(request: Request, run: Run, cache: Path) -> Result:
 
-    from dpsan.privacy.randomness import derive_key
-
     completed, left_out = rewrite_options.Completed(request), None
     try:
         with ExitStack() as stack:
             enter = stack.enter_context
             if request.jobs and request.jobs > 1 and request.engine == "local":
-                from dpsan.run.workers import Pool  # heavy import
-
                 digest = run.sanitizer.embeddings.digest
                 run.workers = enter(Pool(run.sanitizer.spec, cache, request.jobs, digest))
             name = derive_key(run.key, "map").hex()[:16]
@@ -230,8 +224,6 @@ def _say_dry_run(result: Result, run: Run) -> None:
 
     Standard output stays empty: nothing of this is meant to be published.
     """
-    from dpsan.sanitize.result import Action
-
     totals = result.totals
     words = totals.words // run.plan.copies
     lacking = totals.counts[Action.UNKNOWN] + totals.counts[Action.MASKED]
@@ -246,8 +238,6 @@ def _say_dry_run(result: Result, run: Run) -> None:
 
 def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> None:
     """Say what was done, and what it means."""
-    from dpsan.sanitize.statement import Statement
-
     inputs = len(request.inputs)
     if inputs > 1 and result.done:
         files, records = counted(result.done, "file"), counted(result.totals.records, "record")
@@ -260,8 +250,6 @@ def _say_statement(result: Result, sanitizer: Sanitizer, request: Request) -> No
     half = sanitizer.half_linked if wanted else None
     plain, only = 0.0, sanitizer.replacing
     if only is not None:
-        from dpsan.sanitize.classes import expected_plain
-
         plain = expected_plain(only, result.totals.by_kind)
     statement = Statement(
         result.totals,
@@ -312,8 +300,6 @@ def _warn(result: Result, request: Request) -> None:
     if any(kind.left_out and request.unit_field in kind.others for kind in every):
         say(f"--drop-other leaves out '{request.unit_field}': restore --unit-field finds no unit")
     if request.except_:
-        from dpsan.formats.paths import unmatched
-
         names = [name for kind in every if kind.kind != "key" for name in kind.others | kind.chosen]
         for path in unmatched(request.except_, names) if result.done else ():
             inside = any(name.endswith(f".{path}") for name in names)

@@ -1,7 +1,5 @@
 """The options of ``dpsan rewrite`` together: checked, and what they stand for."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import Field, dataclass, fields
@@ -9,18 +7,20 @@ from functools import cached_property
 from glob import glob
 from hashlib import file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from dpsan import __version__
 from dpsan.cli.options import STDIN, parameters, positive
 from dpsan.cli.rewrite_options import RewriteOptions
+from dpsan.embeddings.word_lists import CLASSES, FIELD_CLASSES, PRESETS, SPANS
 from dpsan.errors import UsageError, refuse
+from dpsan.files.same_files import FileUses
+from dpsan.formats.base import Format
 from dpsan.formats.kinds import MANUAL, described_in, is_code, suggested_format
-
-if TYPE_CHECKING:
-    from dpsan.files.same_files import FileUses
-    from dpsan.formats.base import Format
-    from dpsan.run.plan import Plan
-    from dpsan.sanitize.sanitizer import Sanitizer
+from dpsan.formats.paths import parse_field, parse_fields
+from dpsan.formats.text import text_encoding
+from dpsan.run.plan import Plan
+from dpsan.sanitize.sanitizer import Sanitizer
 
 
 def _file_sha256(path: Path) -> str:
@@ -68,8 +68,6 @@ class Request(RewriteOptions):
 
     def _check_shell(self) -> None:
         """Refuse what the shell made of ``-k **``, and classes or a text in each other's place."""
-        from dpsan.embeddings.word_lists import CLASSES, PRESETS
-
         for name in filter(os.path.exists, self.field or ()):
             # As the shell does, before it makes the file of >, which is empty.
             left = {*glob("*")} - {name, *map(str, self.files or ())}  # noqa: PTH207
@@ -112,8 +110,6 @@ class Request(RewriteOptions):
 
     def _check_only(self) -> None:
         """Refuse what classes of fields and units exclude, and spans alone without spans."""
-        from dpsan.embeddings.word_lists import SPANS
-
         given = any(self._fields.values())
         refuse(given and self.only is None, "-k NAME:CLASS needs --only, not --epsilon")
         nothing = self.only == SPANS and self.spans is None and not given
@@ -129,9 +125,6 @@ class Request(RewriteOptions):
 
     def _check_fields(self) -> None:
         """Refuse options that do not concern the formats of the inputs."""
-        from dpsan.formats.paths import parse_field, parse_fields
-        from dpsan.formats.text import text_encoding
-
         code = [path for path in self.inputs if is_code(str(path))]
         drawn = code and self.only is None and self.format_ == "auto"
         why = f"{(code or [STDIN])[0]}: a program or settings, whose keywords would be drawn too"
@@ -150,8 +143,6 @@ class Request(RewriteOptions):
     @cached_property
     def _fields(self) -> dict[str, str]:
         """Return by the name of each field its class, or nothing."""
-        from dpsan.embeddings.word_lists import FIELD_CLASSES
-
         class_of: dict[str, str] = {}
         for text in self.field or ():
             name, _, of = text.rpartition(":")
@@ -185,9 +176,6 @@ class Request(RewriteOptions):
 
     def decisive(self, sanitizer: Sanitizer) -> dict[str, object]:
         """Return all that decides what the outputs are, by option: for ``--resume``."""
-        from dpsan import __version__
-        from dpsan.embeddings.word_lists import CLASSES, PRESETS
-
         spec, mechanism = sanitizer.spec, sanitizer.mechanism
         about = {item.name: item.metadata for item in fields(RewriteOptions)}
         decisive = {name: getattr(self, name) for name in about if about[name].get("decides")}
@@ -223,8 +211,6 @@ class Request(RewriteOptions):
 
     def plan(self) -> Plan:
         """Return the plan for every input. Raises UsageError."""
-        from dpsan.run.plan import Plan
-
         kept = {"map": self.map_, "memo": self.memo, "review": self.review}
         return Plan(
             format=self.format_,

@@ -1,7 +1,9 @@
 """Commands about what rewrite uses and writes: restore, headers, index, train."""
 
+import time
 from contextlib import ExitStack, nullcontext
 from dataclasses import MISSING, dataclass
+from functools import partial
 from pathlib import Path
 
 from dpsan.cli import options
@@ -9,9 +11,10 @@ from dpsan.cli.command import argument, flag, option, rows_of
 from dpsan.cli.output import INPUT, OUTPUT, RARE, echo, print_json, results, say
 from dpsan.errors import InputError, UsageError, counted, printable, refuse
 from dpsan.files import compression, same_files
-from dpsan.files.atomic_files import AtomicFile, Sink
+from dpsan.files.atomic_files import AtomicFile, Sink, check_writable, write_whole
+from dpsan.files.compression import open_decompressed
 from dpsan.files.source import FileSource, opened_input
-from dpsan.formats.kinds import described_in, format_for
+from dpsan.formats.kinds import described_in, format_for, headers, refuse_document
 from dpsan.formats.passing import LEFT_OUT, noted_lines
 from dpsan.restore.map_file import read_map, rows_by_unit
 from dpsan.restore.restoring import Restoring
@@ -33,8 +36,6 @@ class Headers(options.Reading, options.Json):
     def run(self) -> int:
         """Print a name a line."""
         self.check_files()
-
-        from dpsan.formats.kinds import headers
 
         names = headers(self.file, self.format_, self.read_options())
         if self.as_json:
@@ -63,8 +64,6 @@ class Index(options.Json, options.Vocabulary):
         """Build what was requested; 1 if a file failed."""
         self.check_rules()
         self.check_files()
-
-        from functools import partial
 
         from dpsan.space.cached_index import describe
 
@@ -121,14 +120,10 @@ class Train(options.JsonAndFile, options.Quiet):
         self.check_files()
         refuse(self.output.suffix != ".npz", f"{self.output}: not NAME.npz", "such as -o own.npz")
 
-        import time
         from tempfile import TemporaryDirectory
 
         from dpsan.analysis.pages import facts
         from dpsan.embeddings.training import Recipe, packed, report_on, train
-        from dpsan.files.atomic_files import check_writable, write_whole
-        from dpsan.files.compression import open_decompressed
-        from dpsan.formats.kinds import refuse_document
 
         sizes = self.words, self.least, self.dimensions, self.epochs
         recipe = Recipe(self.texts, *sizes, self.seed, self.jobs)

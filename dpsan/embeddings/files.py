@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpsan.embeddings.words import Embeddings, Progress, no_progress
 from dpsan.errors import EmbeddingError, file_reason
+from dpsan.files.compression import blocks_of
 from dpsan.files.source import open_regular
 
 MAX_WORD: Final = 1 << 20
@@ -284,8 +285,6 @@ def blocks_of_all(texts: Sequence[Path], progress: Progress) -> Iterator[list[st
     Raises:
         InputError: a file cannot be read.
     """
-    from dpsan.files.compression import blocks_of  # for training alone
-
     total, done = max(1, sum(path.stat().st_size for path in texts)), 0
 
     def advance(size: int) -> None:

@@ -22,7 +22,7 @@ from dpsan.mechanisms import randomized_response, registry
 from dpsan.mechanisms.mechanism import BaseResponse, Mechanism
 from dpsan.mechanisms.tables import Sampler
 from dpsan.mechanisms.tables.near_sets import words_in_groups
-from dpsan.outcomes.ngrams import gap_kinds
+from dpsan.outcomes.ngrams import gap_kinds, model_for
 from dpsan.privacy import randomness
 from dpsan.privacy.guarantee import Guarantee, Status
 from dpsan.sanitize import consistent, result
@@ -83,7 +83,7 @@ def build(spec: Settings, opened: Opened) -> Built:
         space = MetricSpace(words, centroid=np.zeros(1))
         replacing = randomized_response.GroupResponse(spec.epsilon or 0.0)
         promise = replacing.guarantee(space)
-        check_numbers(spec.numbers, promise)
+        consistent.check_numbers(spec.numbers, promise)
         return Built(spec, words, space, replacing, promise, None, Grouping((), 0))
     user_file = registry.own_file(kind.name)
     if user_file is not None:  # workers may run in another directory
@@ -118,7 +118,6 @@ def _decoding(built: Built) -> Built:
         UsageError: this mechanism cannot be decoded, or the vocabulary has no language model.
     """
     from dpsan.outcomes.decoding import LEAST_EPSILON, tables_for
-    from dpsan.outcomes.ngrams import model_for
 
     model = model_for(built.embeddings)
     if model is None:
