@@ -103,7 +103,6 @@ def _about(sanitizer: Sanitizer) -> Explanation:
     """Return what is said of the mechanism on its vocabulary."""
     mechanism, guarantee = sanitizer.mechanism, sanitizer.guarantee
     embeddings = sanitizer.embeddings
-    shape = {"words": embeddings.n, "dimensions": embeddings.d}
     return {
         "mechanism": mechanism.name,
         "status": str(guarantee.status),
@@ -118,7 +117,7 @@ def _about(sanitizer: Sanitizer) -> Explanation:
         "epsilon_metric": finite(guarantee.epsilon_metric),
         "slack": guarantee.slack,
         "versions": {"dpsan": __version__, "numpy": np.__version__},
-        "embeddings": {"source": embeddings.source, "digest": embeddings.digest, **shape},
+        "embeddings": embeddings.told() | {"source": embeddings.source},
     }
 
 

@@ -256,10 +256,8 @@ class Compare(Page, Container, Vocabulary):
             check_writable(path, force=self.force)
         vocabulary, space = self.open_space()
         comparison = None
-        source = {"source": Path(vocabulary.source).name, "digest": vocabulary.digest}
-        words = {**source, "words": vocabulary.n, "dimensions": vocabulary.d}
         command = shlex.join(["dpsan", *sys.argv[1:]])
-        about = {"dpsan": __version__, "command": command, "embeddings": words}
+        about = {"dpsan": __version__, "command": command, "embeddings": vocabulary.told()}
         forms: dict[str, Callable[[Any], str]] = {
             ".csv": compare.as_csv,
             ".tex": lambda rows: f"% {printable(command)}\n{compare.as_latex(rows)}",

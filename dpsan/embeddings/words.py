@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Final, TypeVar
 
 import numpy as np
@@ -57,6 +58,11 @@ class Embeddings:
     def d(self) -> int:
         """Number of dimensions."""
         return int(self.vectors.shape[1])
+
+    def told(self) -> dict[str, str | int]:
+        """Return what an answer says of them: where they are from, and how many."""
+        name = Path(self.source).name
+        return {"source": name, "digest": self.digest, "words": self.n, "dimensions": self.d}
 
 
 def word_frequencies(n: int, counts: NDArray[np.int64] | None) -> NDArray[np.float64]:

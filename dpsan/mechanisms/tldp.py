@@ -114,11 +114,6 @@ class GridSampler(Sampler):
         # The budget of a coordinate, rounded down so that their sum is at most epsilon.
         self.table = formulas.grid_table(epsilon / space.d * (1 - 2.0**-48), levels)
 
-    @property
-    def certified_epsilon(self) -> float:
-        """Exact loss of a word, rounded up: each coordinate has the same table."""
-        return self.space.d * formulas.certified_loss(self.table) * (1 + 2.0**-50)
-
     def encode(self, ids: Ids) -> Ids:
         """Return the levels of inputs (⊥ allowed), (m, D)."""
         step = np.where(self.step > 0, self.step, 1.0)
@@ -164,8 +159,10 @@ class TLDP(Mechanism):
     levels: int = parameter(8, "grid points per coordinate", unit="levels", low=2, high=256)
 
     def guarantee(self, space: MetricSpace) -> Guarantee:
-        """Return the sum of the tables' exact losses."""
-        return self.promise(self.prepare(space).certified_epsilon)
+        """Return the sum of the tables' exact losses: each coordinate has the same, rounded up."""
+        sampler = self.prepare(space)
+        loss = formulas.certified_loss(sampler.table)
+        return self.promise(sampler.space.d * loss * (1 + 2.0**-50))
 
     def noise_scale(self, space: MetricSpace) -> float | None:
         """Root mean square over components and levels."""

@@ -148,12 +148,14 @@ def drawn(match: Match, group: Shorts, marked: Codes) -> tuple[Shorts, Ints]:
     out = np.where(bare, rules.group("surname"), listed)
     untyped = (marked <= UNTYPED) | (view.form >= 0)
     change = (marked > 0) & free & untyped & (group <= PASS)
+    beside = among(view.gap[1:], [GAP[name] for name in ("space", "hyphen", "dot", "stop")])
+    ends = np.append((marked[1:] != marked[:-1]) | ~beside, True)
     for mark in sorted({*marked[free & ~untyped].tolist()}):
         row, of_type = rules.types[mark - UNTYPED - 1], (marked == mark) & free & ~untyped
         names = [name for group in row.groups for name in rules.classes.get(group, [group])]
         codes = rules.codes(names)
         last, before = (rules.group(name) for name in row.groups[:2])
-        other = np.where(_last(marked, view.gap), last, before)
+        other = np.where(ends, last, before)
         of_list = among(listed, codes) & named
         out[of_type] = np.where(of_list, listed, other)[of_type]
         passes = np.zeros(len(group), np.bool_)
@@ -164,9 +166,3 @@ def drawn(match: Match, group: Shorts, marked: Codes) -> tuple[Shorts, Ints]:
     match.rule[change] = -1
     form = np.where(change & bare, -1, view.form)
     return np.where(change, out, group).astype(np.int16), form.astype(np.int32)
-
-
-def _last(marked: Codes, gap: Codes) -> Flags:
-    """Return which tokens end the words of their span that stand beside each other."""
-    beside = among(gap[1:], [GAP[name] for name in ("space", "hyphen", "dot", "stop")])
-    return np.append((marked[1:] != marked[:-1]) | ~beside, True)

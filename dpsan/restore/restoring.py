@@ -137,6 +137,8 @@ class Originals:
 
     def _torn_dates(self, text: str) -> dict[int, int]:
         """Return where dates begin and end of which a part alone would be put back."""
+        from dpsan.only.keys import is_month
+
         torn, at = dict[int, int](), 0
         while match := _DATE.search(text, at):
             begin, at = match.span()
@@ -150,7 +152,7 @@ class Originals:
                         self._original(text, *span, counts)
                     parts.add(counts["restored"] > 0)
                     done = span[1] if span else word.end()
-            if len(parts) > 1 and _is_month(match["month"]):
+            if len(parts) > 1 and is_month(match["month"].lower()):
                 torn[begin] = at
             else:
                 at = match.end("month")
@@ -260,12 +262,6 @@ class Chunks:
         """Return the rest."""
         rest, self._held = self._originals.restore(self._held, None, self._quote), ""
         return rest
-
-
-def _is_month(word: str) -> bool:
-    from dpsan.only.keys import is_month
-
-    return is_month(word.lower())
 
 
 def _note(originals: dict[str, str | None], row: Row, *, spelt: bool) -> None:

@@ -245,7 +245,10 @@ class OnlyRewriter:
             units: by their number in the decision; they grow.
             named: whether units have names: each may have other blocks, not in a row.
         """
-        decision = self._keyed(done, units)
+        alike = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
+        keys = alike if self.keyed else done.unit_keys(units)
+        names = done.address_names(() if self.keyed else units, keys)
+        decision = replace(done.decision, key=keys, locals=names)
 
         def source(slots: Slots, new: NDArray[np.intp]) -> Streams:
             if self.keyed:
@@ -312,13 +315,6 @@ class OnlyRewriter:
         values = self._numbers.drawn_once(words, records, key, numbers_of)
         unchanged = self._numbers.forms(words).unchanged
         return dict(zip(rows, values, strict=True)), paid, unchanged
-
-    def _keyed(self, done: Decided, units: Sequence[Shared]) -> Decision:
-        """Return the decision with the keys of its units."""
-        units = () if self.keyed else units
-        alike = (done.keys & np.uint64((1 << 63) - 1)).astype(np.int64)
-        keys = alike if self.keyed else done.unit_keys(units)
-        return replace(done.decision, key=keys, locals=done.address_names(units, keys))
 
     def rewrite(self, batch: result.Texts) -> result.Sanitized:
         """Rewrite texts, each unit with the number of its record under the key.

@@ -147,13 +147,12 @@ def evaluate(
             spans["persons"] = {
                 attack.attack: reading.hidden_persons(table, attack.right) for attack in made
             }
-    shape = {"words": embeddings.n, "dimensions": embeddings.d}
     both = (pairs.inputs < space.n) & (pairs.outputs >= 0)
     similar = cosines(unit_rows(space.vectors), pairs.inputs[both], pairs.outputs[both])
     mean = float(similar.mean()) if len(similar) else None
     return Evaluation(
         question=question,
-        embeddings={"source": Path(embeddings.source).name, "digest": embeddings.digest, **shape},
+        embeddings=embeddings.told(),
         records=pairs.records,
         texts=len(pairs.original),
         unaligned=pairs.unaligned,

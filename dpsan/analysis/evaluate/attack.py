@@ -293,6 +293,7 @@ class Reader:
             states, contexts = considered.states, self._coherence.contexts(words[part], kinds)
             coherence = self._coherence.logs(states, contexts)
             known = line.logs(states, self.model) if informed else np.zeros(0, np.float32)
+            of_words, rows = (states >= 0) & (states < self.model.n), np.arange(len(states))
             for at, weight in enumerate(_NEAR):
                 scores = considered.scores + np.float32(weight) * coherence
                 if informed:
@@ -301,7 +302,10 @@ class Reader:
                     read = Candidates(states, scores)
                     every = posteriors(read, kinds, self.model, TAUS, _SECOND)
                 for number, q in enumerate(every):
-                    guesses[number, at, part] = self._guess(states, q)
+                    best = np.where(of_words, q, _LOW).argmax(axis=1)
+                    guesses[number, at, part] = np.where(
+                        of_words[rows, best], states[rows, best], -1
+                    )
         pairs = product(enumerate(TAUS), enumerate(_NEAR))
         return {(tau, weight): guesses[i, j] for (i, tau), (j, weight) in pairs}
 
@@ -339,13 +343,6 @@ class Reader:
         out[readable] = logs[indices].astype(np.float32)
         out[real & (repeated < 0)] = 0.0
         return out
-
-    def _guess(self, states: Ids, likely: Floats32) -> Ids:
-        """Return the likeliest word of the vocabulary, -1 where none is considered, (m,)."""
-        words = (states >= 0) & (states < self.model.n)
-        best = np.where(words, likely, _LOW).argmax(axis=1)
-        rows = np.arange(len(best))
-        return np.where(words[rows, best], states[rows, best], -1)
 
 
 class _Line:

@@ -263,12 +263,7 @@ def _header(sanitizer: Sanitizer, plan: Plan) -> dict[str, Any]:
         "weak": weakness(sanitizer.guarantee, copies, sanitizer.expected_unchanged),
         # What passes outside spans tells which text it is.
         "linked": None if half is None or spans else half.of(copies),
-        "embeddings": {
-            "source": Path(sanitizer.embeddings.source).name,
-            "digest": sanitizer.embeddings.digest,
-            "words": sanitizer.embeddings.n,
-            "dimensions": sanitizer.embeddings.d,
-        },
+        "embeddings": sanitizer.embeddings.told(),
         **spec.rows(),
         "only": _classes(spec.only, sanitizer.guarantee.groups),
         "classes": _classes(spec.classes, sanitizer.guarantee.groups),
