@@ -4,8 +4,6 @@ Names alone may stand in a message; values never do.  Where an object has very m
 taken for data: ``*`` stands for all of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,7 +44,7 @@ class Fields:
     typed: dict[str, str] = field(default_factory=dict)
     """Chosen fields of which the name alone told the type (:func:`named_type`), and that type."""
 
-    def merge(self, other: Fields) -> None:
+    def merge(self, other: "Fields") -> None:
         """Add the fields of another input."""
         self.chosen |= other.chosen
         self.others |= other.others

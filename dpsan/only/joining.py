@@ -1,20 +1,16 @@
 """Words that are one token: those that a line's end cuts, and listed phrases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from dpsan.only.characters import BETWEEN, BLANK, NEWLINE, Block, folded
 from dpsan.only.hashes import BASE, Hashes, Words64
+from dpsan.only.lexicon import Lexicon
 from dpsan.only.view import COLUMN, LOWER, TITLE, UPPER, Array, Flags, Indices, Labels, among
-
-if TYPE_CHECKING:
-    from dpsan.only.lexicon import Lexicon
 
 Words = dict[str, Array]
 """Arrays over the words of a block, before phrases and strings are put in."""

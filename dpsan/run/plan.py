@@ -135,8 +135,6 @@ class Result:
 
 _FIRST_CHARACTERS: Final = 1 << 12
 """Size of the first batch: its output is there soon after the start, however slow the mechanism."""
-_FAST: Final = 1_500_000
-"""Characters a second from which larger batches are no gain: they leave the processor's caches."""
 
 _ALLOCATED: Final = 1 << 17
 """Objects between two searches of the garbage collector."""
@@ -158,7 +156,6 @@ class BatchSize:
 
     Args:
         adaptive: by the time that they take; else always the same.
-        fast: characters a second from which larger batches are no gain.
     """
 
     records = 1
@@ -168,10 +165,12 @@ class BatchSize:
     """Largest ratio of the next batch to the last."""
     aim = 2.0
     """Seconds that a batch should take at most; batches shrink where they take twice as many."""
+    fast: float = 1_500_000
+    """Characters a second from which larger batches are no gain: they leave the caches."""
     clocks: tuple[Callable[[], float], ...] = (time.monotonic,)
 
-    def __init__(self, adaptive: bool = True, fast: float = _FAST) -> None:
-        self._adaptive, self._fast = adaptive, fast
+    def __init__(self, adaptive: bool = True) -> None:
+        self._adaptive = adaptive
         self._started: list[float] = []
         self.limit = _FIRST_CHARACTERS if adaptive else self.most
 
@@ -188,7 +187,7 @@ class BatchSize:
         room = int(min(self.aim / max(seconds, 1e-3), self.growth))
         if full and room >= 2:
             most = max(self.limit, self.most)
-            if size > self._fast * seconds:
+            if size > self.fast * seconds:
                 most = BatchSize.most
             self.limit = min(room * self.limit, most)
         elif seconds > 2 * self.aim and self._adaptive:

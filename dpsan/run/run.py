@@ -1,7 +1,5 @@
 """One run of ``rewrite``: all inputs to all outputs, the audit, the totals."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dpsan.errors import InputError, OutputError, reason, refuse
 from dpsan.files.atomic_files import AtomicFile, Sink
@@ -19,10 +17,8 @@ from dpsan.files.source import FileSource, appeared, opened_input, stream_number
 from dpsan.formats.kinds import format_class
 from dpsan.run.group import Group, rewrite_file
 from dpsan.run.plan import Outcome, Result, Task
+from dpsan.run.side_outputs import FileLog, RequestFile
 from dpsan.run.stream import Work, rewrite_stream
-
-if TYPE_CHECKING:
-    from dpsan.run.side_outputs import FileLog, RequestFile
 
 
 def plan_outputs(

@@ -31,17 +31,7 @@ from typing import Any, Final, Self
 
 import orjson
 
-from dpsan import __version__
-from dpsan.errors import (
-    CacheError,
-    InputError,
-    OutputError,
-    UsageError,
-    error_code,
-    failure,
-    file_reason,
-    reason,
-)
+from dpsan import __version__, errors
 from dpsan.files import private_files, source
 from dpsan.files.atomic_files import AtomicFile, PrivateFile, append_synced, made_once, write_all
 from dpsan.privacy.randomness import KEY_BYTES, new_key
@@ -75,7 +65,7 @@ class BadRecords(PrivateFile):
         self.place()
         self._complain, self.of_input = complain, Counter[str]()
 
-    def __call__(self, raw: bytes, problem: InputError) -> None:
+    def __call__(self, raw: bytes, problem: errors.InputError) -> None:
         """Write a record to the file of bad records.
 
         Args:
@@ -126,8 +116,8 @@ class FileLog(PrivateFile):
         if outcome.status == "complete":
             more |= {"bad_records": self._left_out[name]} | _sums(outcome.totals)
         elif error:
-            more |= {"bad_records": self._left_out[name], "code": error_code(error)}
-            more["error"] = encodable(failure(outcome.task.path, error))
+            more |= {"bad_records": self._left_out[name], "code": errors.error_code(error)}
+            more["error"] = encodable(errors.failure(outcome.task.path, error))
         self._write("input", outcome.task.file, outcome.status, more)
 
     def _write(self, kind: str, file: int, status: str, more: dict[str, Any]) -> None:
@@ -212,8 +202,8 @@ class Review:
             self._sink.write(orjson.dumps(head | {"complete": kind is None}) + b"\n")
             pairs = sorted(self._counts.items(), key=lambda pair: (-pair[1], pair[0][0]))
             pairs.sort(key=lambda pair: (not pair[0][2], not _may_be_name(pair[0][0], pair[0][2])))
-            for (word, reason, passes), count in pairs:
-                group, rule = reason or (None, None)
+            for (word, decision, passes), count in pairs:
+                group, rule = decision or (None, None)
                 row = {"word": encodable(word), "count": count}
                 row |= {"class": self._classes.get(group or ""), "group": group, "rule": rule}
                 row |= {"passes": passes} | _may_be_name(word, passes)
@@ -271,13 +261,14 @@ class RequestFile:
             runs += 1
             if row.get("key") != self._key_id:
                 what = f"--resume: {self._path} was written with the key of another cache"
-                raise UsageError(what, f"DPSAN_CACHE_DIR names that cache, or {_ELSEWHERE}")
+                raise errors.UsageError(what, f"DPSAN_CACHE_DIR names that cache, or {_ELSEWHERE}")
             if other := _differences(row["request"], self._values):
                 what = f"--resume: {directory} holds outputs that were made with other options: "
-                raise UsageError(what + other, f"go on with the first run's, or {_ELSEWHERE}")
+                hint = f"go on with the first run's, or {_ELSEWHERE}"
+                raise errors.UsageError(what + other, hint)
         if not runs:
             what = f"--resume: {directory} holds outputs but no {NAME} that says how they were made"
-            raise UsageError(what, _ELSEWHERE)
+            raise errors.UsageError(what, _ELSEWHERE)
 
     def append(self) -> None:
         """Add the line of this run, on disk.  Raises OutputError."""
@@ -308,12 +299,12 @@ class RequestFile:
             with os.fdopen(source.open_regular(path), "rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise InputError(path, file_reason(error)) from None
+            raise errors.InputError(path, errors.file_reason(error)) from None
         output, input_ = self._digests(target, sha256)
         if self._inputs.get(output) != input_:
             what = f"has changed since {target} was made, which stays as it is"
             hint = "remove that output to rewrite it again: two outputs tell more than one"
-            raise InputError(path, what, hint)
+            raise errors.InputError(path, what, hint)
 
     def _digests(self, target: Path, sha256: str) -> tuple[int, int]:
         """Return keyed digests of an output's name, and of that and its input."""
@@ -328,7 +319,8 @@ class RequestFile:
             if not made_once(self._path, lambda sink: sink.write(lines)):
                 append_synced(self._path, lines)
         except OSError as error:
-            raise OutputError(f"{self._path}: cannot write: {reason(error)}") from None
+            what = f"{self._path}: cannot write: {errors.reason(error)}"
+            raise errors.OutputError(what) from None
 
     def _told(self, name: str, value: object) -> object:
         """Return a value as it is if it can hold no text, else a list with a keyed digest of it."""
@@ -355,10 +347,10 @@ class RequestFile:
         except FileNotFoundError:
             return
         except OSError as error:
-            what = f"--resume: {self._path}: cannot read: {reason(error)}"
-            raise UsageError(what, _ELSEWHERE) from None
+            what = f"--resume: {self._path}: cannot read: {errors.reason(error)}"
+            raise errors.UsageError(what, _ELSEWHERE) from None
         except (ValueError, TypeError, KeyError):
-            raise UsageError(f"--resume: {self._path}:{line}: damaged", _ELSEWHERE) from None
+            raise errors.UsageError(f"--resume: {self._path}:{line}: damaged", _ELSEWHERE) from None
 
 
 def _differences(first: Mapping[str, object], now: Mapping[str, object]) -> str:
@@ -382,10 +374,10 @@ def _key(cache: Path) -> bytes:
         private_files.make_private(cache)
         made_once(path, lambda sink: sink.write(new_key()))
         return _checked(path)
-    except OutputError as error:
-        raise CacheError(str(error)) from None
+    except errors.OutputError as error:
+        raise errors.CacheError(str(error)) from None
     except OSError as error:
-        raise CacheError(f"{path}: cannot use: {reason(error)}") from None
+        raise errors.CacheError(f"{path}: cannot use: {errors.reason(error)}") from None
 
 
 def _checked(path: Path) -> bytes:
@@ -393,5 +385,5 @@ def _checked(path: Path) -> bytes:
     with os.fdopen(source.open_regular(path, follow=False), "rb") as file:
         key, status = file.read(KEY_BYTES + 1), os.fstat(file.fileno())
     if status.st_uid != os.geteuid() or status.st_mode & 0o077 or len(key) != KEY_BYTES:
-        raise CacheError(f"{path}: not a key that only you can read", "remove it")
+        raise errors.CacheError(f"{path}: not a key that only you can read", "remove it")
     return key

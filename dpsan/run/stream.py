@@ -17,17 +17,7 @@ from dpsan.files.source import FileSource
 from dpsan.formats import kinds, passing, span_file
 from dpsan.formats.base import Record
 from dpsan.privacy import randomness
-from dpsan.run.plan import (
-    BatchSize,
-    FileBatchSize,
-    Outcome,
-    Plan,
-    Task,
-    batches,
-    contexts,
-    few_searches,
-    lines_and_rows,
-)
+from dpsan.run import plan as planning
 from dpsan.run.workers import Answer, Inline, Workers, decided, sanitized
 from dpsan.sanitize import consistent, result
 from dpsan.sanitize.decided import Shared
@@ -51,7 +41,7 @@ class Work:
     """Sanitizer, keys, history and observers for every input of a run."""
 
     sanitizer: Sanitizer
-    plan: Plan
+    plan: planning.Plan
     key: bytes
     """Key of the run; each file and each copy derives keys from it."""
     _: KW_ONLY
@@ -73,8 +63,8 @@ class Work:
 
 
 def rewrite_stream(
-    source: FileSource, sink: Sink, work: Work, outcome: Outcome | None = None
-) -> Outcome:
+    source: FileSource, sink: Sink, work: Work, outcome: planning.Outcome | None = None
+) -> planning.Outcome:
     """Sanitize one input; records keep their order and nothing is lost.
 
     Records are taken in batches while input is plentiful and at once when it is not.  If reading
@@ -89,7 +79,7 @@ def rewrite_stream(
         OutputError: the output cannot be written.
     """
     sanitizer, plan = work.sanitizer, work.plan
-    outcome = outcome or Outcome(Task(), sanitizer.accountant())
+    outcome = outcome or planning.Outcome(planning.Task(), sanitizer.accountant())
     kind = kinds.format_for(plan.format, source.name)
     outcome.name = source.name
     records = kind.read(decompressed(source), kind.suited(plan.options))
@@ -99,7 +89,7 @@ def rewrite_stream(
     # A text or a document is one unit; where records have a history, each of them is one.
     one_unit = sanitizer.spec.only and work.history is None and (kind.one_text or kind.one_document)
     if one_unit:
-        records = contexts(records, lines=kind.one_text, line_buffered=plan.line_buffered)
+        records = planning.contexts(records, lines=kind.one_text, line_buffered=plan.line_buffered)
     unit = sanitizer.spec.consistent
     where = ("run",) if unit is consistent.Unit.RUN else ("file", outcome.task.file - 1)
     keys = [randomness.derive_key(work.key, *where, "copy", copy) for copy in range(plan.copies)]
@@ -107,15 +97,15 @@ def rewrite_stream(
     flow = _Flow(work, source, sink, workers, keys, outcome)
     if one_unit and unit in (None, consistent.Unit.RECORD):
         flow.units = [Shared(0) for _ in keys]
-    with few_searches():
+    with planning.few_searches():
         try:
             # Several processes need many batches, and an audit lists copies batch by batch: its
             # order must not depend on the time taken.
             at_rest = source.descriptor() is not None and workers.window == 0 and plan.copies == 1
             # Each rule of --only is looked up once in a batch, however large that is.
-            file_sizes = FileBatchSize(fast=inf) if sanitizer.spec.only else FileBatchSize()
-            sizes = file_sizes if at_rest else BatchSize(plan.copies == 1)
-            for batch, urgent in batches(
+            sizes = planning.FileBatchSize() if at_rest else planning.BatchSize(plan.copies == 1)
+            sizes.fast = inf if sanitizer.spec.only else sizes.fast
+            for batch, urgent in planning.batches(
                 records, plan.batch, sizes, line_buffered=plan.line_buffered
             ):
                 if batch:
@@ -156,7 +146,7 @@ class _Flow:
     sink: Sink
     workers: Workers
     keys: list[bytes]
-    outcome: Outcome
+    outcome: planning.Outcome
     texts: int = 0
     """Number of texts so far: the number of a text under the key does not depend on batches."""
     fields: list[passing.Fields] = field(default_factory=list)
@@ -192,11 +182,11 @@ class _Flow:
         audited = self.work.audit is not None or self.work.review is not None
         spans = _spans_of(batch)
         undrawn = self.units is not None or self.work.units is not None
-        batches = [result.Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
+        copies = [result.Texts(texts, key, numbers, audited, spans, undrawn) for key in self.keys]
         if history := self.work.history:
             units = self._names(batch) if spec.consistent is consistent.Unit.UNIT else []
-            return [history.submit(self.workers, part, units) for part in batches]
-        return [self.workers.submit(part) for part in batches]
+            return [history.submit(self.workers, part, units) for part in copies]
+        return [self.workers.submit(part) for part in copies]
 
     def finish(self, *, everything: bool) -> None:
         """Write the oldest batches: all, or as many as are too many to be in hand."""
@@ -222,7 +212,7 @@ class _Flow:
             self.outcome.totals.add(results, sizes)
             for copy, done in enumerate(results if audit else [], start=1):
                 if audit and done.records is not None:
-                    lines, table = lines_and_rows(done.records, done.lines, batch)
+                    lines, table = planning.lines_and_rows(done.records, done.lines, batch)
                     audit.words(self.outcome.task.file, lines, table, copy, done.remembered)
             if self.work.review and results[0].records is not None:
                 self.work.review.add(results[0].records)

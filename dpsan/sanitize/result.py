@@ -1,7 +1,5 @@
 """Result of a call: output texts, and an audit of each word."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -62,13 +60,13 @@ class Texts(NamedTuple):
     undrawn: bool = False
     """True if it is only decided what is replaced: one process draws for all parts of a unit."""
 
-    def chosen(self, indices: Sequence[int]) -> Texts:
+    def chosen(self, indices: Sequence[int]) -> "Texts":
         """Return some of the texts, by their indices."""
         texts, numbers = [self.texts[at] for at in indices], [self.numbers[at] for at in indices]
         spans = None if self.spans is None else [self.spans[at] for at in indices]
         return self._replace(texts=texts, numbers=numbers, spans=spans)
 
-    def part(self, first: int, last: int) -> Texts:
+    def part(self, first: int, last: int) -> "Texts":
         """Return some of the texts."""
         return self.chosen(range(first, last))
 
@@ -111,7 +109,7 @@ class AuditTable:
     def __len__(self) -> int:
         return len(self.outputs)
 
-    def spread(self, indices: Sequence[int], chosen: Sequence[bool], texts: int) -> AuditTable:
+    def spread(self, indices: Sequence[int], chosen: Sequence[bool], texts: int) -> "AuditTable":
         """Return the rows of the chosen texts, in a table for more texts, of which the others have
         none.
         """
@@ -152,7 +150,7 @@ class Forms:
     unchanged: float = 0.0
     """Expected number of strings that stay unchanged."""
 
-    def __add__(self, other: Forms) -> Forms:
+    def __add__(self, other: "Forms") -> "Forms":
         sizes = [forms.smallest for forms in (self, other) if forms.smallest]
         return Forms(min(sizes, default=0), self.unchanged + other.unchanged)
 

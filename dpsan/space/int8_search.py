@@ -7,8 +7,6 @@ Points and rows are rounded to whole multiples of a step, and their products are
 row whose score cannot reach what another has for certain is left out.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final, NamedTuple
 
@@ -113,7 +111,7 @@ class SmallIntegers:
         self._parts = np.stack(parts, axis=2) / self._steps[..., None]
 
     @classmethod
-    def of(cls, vectors: Floats32) -> SmallIntegers | None:
+    def of(cls, vectors: Floats32) -> "SmallIntegers | None":
         """Return those of vectors, or None where the kernel is missing, wrong or out of range."""
         n, d = vectors.shape
         if n < _FEWEST_ROWS or d >= _DIMENSIONS or not (level := levels()):
@@ -177,7 +175,7 @@ class SmallIntegers:
                 due, waiting = 2 * tile + 2, 0
         return rows.points, rows.indices, least < _NEVER
 
-    def _reached(self, tile: int, highest: Ints, block: _Points, k: int) -> Floats:
+    def _reached(self, tile: int, highest: Ints, block: "_Points", k: int) -> Floats:
         """Return the k-th highest score that rows of a tile have at least."""
         rows = self._lost[tile], self._norms[tile], self._halves[tile]
         lost, norms, halves = (column.max(axis=1, keepdims=True) for column in rows)
@@ -186,8 +184,8 @@ class SmallIntegers:
         return np.asarray(np.partition(scores, -k, axis=0)[-k], dtype=np.float64)
 
     def _checked(
-        self, earlier: _Found, more: _Found, block: _Points, least: Floats, k: int
-    ) -> _Found:
+        self, earlier: "_Found", more: "_Found", block: "_Points", least: Floats, k: int
+    ) -> "_Found":
         """Return those that may be among the nearest by their own bounds, which raise ``least``."""
         points = np.concatenate((earlier.points, more.points))
         indices = np.concatenate((earlier.indices, more.indices))
