@@ -267,3 +267,15 @@ def gap_kinds(layout: Layout) -> Ids:
         out[at] = Gap.LINE if seam in gap else _kinds[gap]
     out[[0, -1]] = Gap.LINE
     return out
+
+
+def symbols_of(codes: Ids, kinds: Ids, n: int) -> Ids:
+    """Return the symbols of texts, shape (s,), from codes (words,) and kinds of gaps (words + 1,).
+
+    Args:
+        codes: rows of the vocabulary, n for every other word.
+    """
+    out = np.full(2 * len(codes) + 1, -1, dtype=np.int64)
+    out[1::2] = codes
+    out[::2] = np.where(kinds > 0, n + kinds, -1)
+    return out[out >= 0]

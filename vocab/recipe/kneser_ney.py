@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dpsan.embeddings.files import blocks_of_all
 from dpsan.embeddings.words import Embeddings
 from dpsan.outcomes.distributions import Progress
-from dpsan.outcomes.ngrams import FORMAT, KINDS, STEP, WEIGHT, Gap, Ngrams, gap_kinds
+from dpsan.outcomes.ngrams import FORMAT, KINDS, STEP, WEIGHT, Gap, Ngrams, gap_kinds, symbols_of
 from dpsan.space.arrays import Floats, Ids
 from dpsan.text.lookup import Lookup
 from dpsan.text.tokens import TOKENIZERS
@@ -89,18 +89,6 @@ def _added(
     first = np.flatnonzero(np.diff(every, prepend=-1))
     total = np.add.reduceat(sums[:, order], first, axis=1) if len(first) else sums
     return every[first], total.astype(np.int32)
-
-
-def symbols_of(codes: Ids, kinds: Ids, n: int) -> Ids:
-    """Return the symbols of texts, shape (s,), from codes (words,) and kinds of gaps (words + 1,).
-
-    Args:
-        codes: rows of the vocabulary, n for every other word.
-    """
-    out = np.full(2 * len(codes) + 1, -1, dtype=np.int64)
-    out[1::2] = codes
-    out[::2] = np.where(kinds > 0, n + kinds, -1)
-    return out[out >= 0]
 
 
 def symbols_of_lines(lines: Iterable[str], lookup: Lookup, n: int) -> Iterator[Ids]:
