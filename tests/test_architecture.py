@@ -187,7 +187,7 @@ def test_files_stay_small():
     assert [path for path in FILES if len(path.read_text().splitlines()) > 400] == []
 
 
-MOST_LINES = 28_320
+MOST_LINES = 28_243
 """Lines of code of dpsan/.  It only goes down: lower it with every change that allows it."""
 
 
