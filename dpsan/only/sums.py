@@ -146,15 +146,15 @@ def sums_of(
             measured, low = before[-2:]
             kind = INSIDE + (measured.value > value) - (measured.value < low.value)
             result = Sum(kind, measured.at, (low.at, token))
+        gone: Sequence[int] = ()
         if result:
             yield result
             if result.kind == PRODUCT and label == "money" and (also := _total(item, left)):
                 yield also  # 9 April is no factor of 9 x 26.08
             labels = [label, *(other.label for other in before if other.at in result.parts)]
-            gone = result.parts if result.kind == PRODUCT else (result.whole, *result.parts)
-            gone = () if PERCENT in labels or result.kind >= RANGE else gone
+            gone = () if PERCENT in labels or result.kind >= RANGE else result.parts
             left = [earlier for earlier in left if earlier.at not in gone]
-        if label != PERCENT and (label in AMOUNTS or value >= 10 * WHOLE):
+        if label != PERCENT and (label in AMOUNTS or value >= 10 * WHOLE) and token not in gone:
             left = [*left[1 - MOST :], item]
         before = [*before[1 - _NEAR :], item]
 

@@ -36,6 +36,13 @@ def test_an_invoice_adds_up():
     assert len(set(drawn(INVOICE))) > 1
 
 
+def test_what_is_left_of_a_sum_whose_parts_follow_it():
+    for out in drawn("It cost $1,850: bed $620, lamp $430, rug $800. They paid $700, I claim $1,150."):
+        whole, bed, lamp, rug, paid, claimed = numbers(out)
+        assert bed + lamp + rug == whole
+        assert paid + claimed == whole
+
+
 def test_columns_of_a_table_add_up():
     table = "Rent\t412.00\t300.50\nFood\t251.25\t120.00\nFuel\t88.10\t61.40\nAll\t751.35\t481.90"
     for out in drawn(table):
