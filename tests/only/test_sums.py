@@ -37,12 +37,15 @@ def test_an_invoice_adds_up():
 
 
 def test_what_is_left_of_a_sum_whose_parts_follow_it():
+    left = []
     for out in drawn(
-        "It cost $1,850: bed $620, lamp $430, rug $800. They paid $700, I get $1,150."
+        "It was $1,850: bed $620, lamp $430, rug $800. They paid $70, I claim $1,780."
     ):
         whole, bed, lamp, rug, paid, claimed = numbers(out)
         assert bed + lamp + rug == whole
-        assert paid + claimed == whole
+        left += [claimed == whole - paid] if paid < whole else []
+    assert left
+    assert all(left)
 
 
 def test_columns_of_a_table_add_up():
